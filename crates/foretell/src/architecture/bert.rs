@@ -1,0 +1,119 @@
+//! BERT encoders with heads and feed-forward width free per layer, as T-Razor searches them.
+//!
+//! Post-norm blocks: `x = LN(x + O(Attn x)); x = LN(x + fc2(gelu(fc1 x)))`; a pooler on the first token.
+//!
+//! Paper: *BERT* (Devlin et al., 2019); the space is T-Razor's, section on BERT.
+
+use super::field::{count, dim, schema};
+use super::{Architecture, Counter, Field, Init, MAX_LAYERS, Role, Visitor};
+
+schema! {
+    /// A typed view of a BERT encoder.
+    Bert
+    whole {
+        /// Words of the vocabulary.
+        vocab_size: dim().or(30522);
+        /// Positions of the input, all used.
+        context_len: dim().or(512).alias(&["max_position_embeddings"]);
+        /// Segment types.
+        type_vocab_size: dim().or(2);
+        /// Width of the residual stream.
+        hidden_size: dim().alias(&["d_model", "hidden_dim", "embed_dim"]);
+        /// Number of layers.
+        num_layers: count(1, MAX_LAYERS).alias(&["num_hidden_layers", "n_layer", "depth", "layers"]);
+    }
+    lists {}
+    positions {
+        /// Attention heads of the layer.
+        num_heads: count(1, 1024).alias(&["heads", "n_head", "num_attention_heads"]);
+        /// Feed-forward width of the layer.
+        ffn_dim: dim().alias(&["intermediate_size", "d_inner"]);
+    }
+}
+
+const NORMAL: Init = Init::Normal(0.02);
+
+/// See the [module documentation](self).
+pub struct Family;
+
+impl super::Family for Family {
+    fn name(&self) -> &'static str {
+        "bert"
+    }
+    fn about(&self) -> &'static str {
+        "BERT encoder, heads and feed-forward width free per layer"
+    }
+    fn fields(&self) -> &'static [Field] {
+        FIELDS
+    }
+    fn depth_field(&self) -> Option<&'static str> {
+        Some("num_layers")
+    }
+    fn check(&self, _: &Architecture) -> Result<(), String> {
+        Ok(())
+    }
+    fn check_position(&self, a: &Architecture, i: usize) -> Result<(), String> {
+        let v = Bert(a);
+        if v.hidden_size() % v.num_heads(i) != 0 {
+            return Err(format!("num_heads {} does not divide hidden_size {}", v.num_heads(i), v.hidden_size()));
+        }
+        Ok(())
+    }
+
+    fn outside(&self, a: &Architecture, w: &mut Visitor) {
+        let v = Bert(a);
+        let h = v.hidden_size();
+        w.table("embeddings.word_embeddings.weight", Role::Embedding, &[v.vocab_size(), h], NORMAL);
+        w.table("embeddings.position_embeddings.weight", Role::Position, &[v.context_len(), h], NORMAL);
+        w.table("embeddings.token_type_embeddings.weight", Role::Embedding, &[v.type_vocab_size(), h], NORMAL);
+        w.norm(["embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"], Role::Embedding, h);
+        w.linear(["pooler.dense.weight", "pooler.dense.bias"], Role::Head, (h, h), NORMAL);
+    }
+    fn position(&self, a: &Architecture, i: usize, w: &mut Visitor) {
+        let v = Bert(a);
+        let (h, f) = (v.hidden_size(), v.ffn_dim(i));
+        w.enter(i, [i, 0]);
+        for (names, role) in [
+            (["encoder.layer.{}.attention.self.query.weight", "encoder.layer.{}.attention.self.query.bias"], Role::Query),
+            (["encoder.layer.{}.attention.self.key.weight", "encoder.layer.{}.attention.self.key.bias"], Role::Key),
+            (["encoder.layer.{}.attention.self.value.weight", "encoder.layer.{}.attention.self.value.bias"], Role::Value),
+            (["encoder.layer.{}.attention.output.dense.weight", "encoder.layer.{}.attention.output.dense.bias"], Role::AttentionOut),
+        ] {
+            w.linear(names, role, (h, h), NORMAL);
+        }
+        let norm = ["encoder.layer.{}.attention.output.LayerNorm.weight", "encoder.layer.{}.attention.output.LayerNorm.bias"];
+        w.norm(norm, Role::Norm, h);
+        let fc1 = ["encoder.layer.{}.intermediate.dense.weight", "encoder.layer.{}.intermediate.dense.bias"];
+        w.linear(fc1, Role::FfnIn, (h, f), NORMAL);
+        w.linear(["encoder.layer.{}.output.dense.weight", "encoder.layer.{}.output.dense.bias"], Role::FfnOut, (f, h), NORMAL);
+        w.norm(["encoder.layer.{}.output.LayerNorm.weight", "encoder.layer.{}.output.LayerNorm.bias"], Role::Norm, h);
+    }
+
+    fn flops_outside(&self, a: &Architecture, _: Counter) -> u128 {
+        u128::from(Bert(a).hidden_size() * Bert(a).hidden_size())
+    }
+    fn flops_position(&self, a: &Architecture, i: usize, _: Counter) -> u128 {
+        let v = Bert(a);
+        let [t, h, f] = [v.context_len(), v.hidden_size(), v.ffn_dim(i)].map(u128::from);
+        t * (4 * h * h + 2 * h * f) + 2 * t * t * h
+    }
+    fn activations_outside(&self, a: &Architecture) -> u64 {
+        3 * Bert(a).context_len() * Bert(a).hidden_size()
+    }
+    fn activations_position(&self, a: &Architecture, i: usize) -> u64 {
+        let v = Bert(a);
+        let t = v.context_len();
+        t * (8 * v.hidden_size() + 2 * v.ffn_dim(i)) + v.num_heads(i) * t * t
+    }
+    fn ffn_and_width(&self, a: &Architecture, i: usize) -> Option<(u64, u64)> {
+        Some((Bert(a).ffn_dim(i), Bert(a).hidden_size()))
+    }
+    fn tokens(&self, a: &Architecture) -> u64 {
+        Bert(a).context_len()
+    }
+    fn block_widths(&self, a: &Architecture, each: &mut dyn FnMut(u64)) -> u64 {
+        let v = Bert(a);
+        (0..v.num_layers()).for_each(|_| each(v.hidden_size()));
+        v.num_layers()
+    }
+}

@@ -1,0 +1,216 @@
+//! What a kind of network must tell about itself, and the parts of JSON reading that all families share.
+
+use super::{Architecture, Field, Scope, Template, Visitor};
+use crate::catalogue;
+use crate::error::{Error, Result};
+use serde_json::{Map, Value};
+
+/// How multiply-adds are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counter {
+    /// As the family's released code counts, quirks included.
+    Published,
+    /// What the network really does.
+    Exact,
+}
+
+/// A kind of network: its fields, its rules, its weights, its work.
+///
+/// Positions are layers, stages or cell nodes. Given the values outside them, counts are sums: one term outside,
+/// one per position that depends on that position's values alone. Budget-aware sampling rests on this.
+pub trait Family: Sync {
+    /// The name in space files.
+    fn name(&self) -> &'static str;
+    /// One sentence for people.
+    fn about(&self) -> &'static str;
+    /// All fields, those outside the positions first.
+    fn fields(&self) -> &'static [Field];
+    /// The number of positions that the values outside imply; the field it comes from, if it is one.
+    fn depth_field(&self) -> Option<&'static str>;
+    /// The number of positions where no field says it.
+    fn stages(&self) -> usize {
+        0
+    }
+    /// Rules between values outside the positions. The text names the values.
+    fn check(&self, architecture: &Architecture) -> Result<(), String>;
+    /// Rules that a position must meet.
+    fn check_position(&self, architecture: &Architecture, position: usize) -> Result<(), String>;
+    /// The weights outside the positions.
+    fn outside(&self, architecture: &Architecture, visitor: &mut Visitor);
+    /// The weights of one position.
+    fn position(&self, architecture: &Architecture, position: usize, visitor: &mut Visitor);
+    /// Whether released code counts multiply-adds in a way worth offering.
+    fn has_published_flops(&self) -> bool {
+        false
+    }
+    /// Multiply-adds outside the positions.
+    fn flops_outside(&self, architecture: &Architecture, counter: Counter) -> u128;
+    /// Multiply-adds of one position.
+    fn flops_position(&self, architecture: &Architecture, position: usize, counter: Counter) -> u128;
+    /// Numbers kept for the backward pass outside the positions.
+    fn activations_outside(&self, architecture: &Architecture) -> u64;
+    /// Numbers kept for the backward pass in one position.
+    fn activations_position(&self, architecture: &Architecture, position: usize) -> u64;
+    /// Tokens that enter the first block.
+    fn tokens(&self, architecture: &Architecture) -> u64;
+    /// Calls `each` with the width of every block and returns how many there are.
+    fn block_widths(&self, architecture: &Architecture, each: &mut dyn FnMut(u64)) -> u64;
+    /// Feed-forward width of a position and the width it stands beside, where a space may bound their ratio.
+    fn ffn_and_width(&self, _architecture: &Architecture, _position: usize) -> Option<(u64, u64)> {
+        None
+    }
+    /// Sets values that have no effect on the network to one representative.
+    fn canonicalise(&self, _values: &mut Vec<u32>) {}
+
+    /// Whether `key` means something to this family.
+    fn knows(&self, key: &str) -> bool {
+        self.fields().iter().any(|field| field.answers_to(key))
+    }
+    /// Adds the fields of an architecture to a JSON object.
+    fn write(&self, architecture: &Architecture, object: &mut Map<String, Value>) {
+        write_fields(architecture, object);
+    }
+    /// The values that a JSON object describes.
+    fn read(&self, object: &Map<String, Value>, template: Option<&Template>) -> Result<Vec<u32>> {
+        let head = read_head(self.fields(), self.depth_field(), object, template)?;
+        let positions = match self.depth_field() {
+            None => self.stages(),
+            Some(key) => head[super::field::offset(self.fields(), key)].unwrap_or(0) as usize,
+        };
+        read_rows(self.fields(), object, template, head, positions)
+    }
+}
+
+impl dyn Family {
+    /// The field of this name or alias.
+    pub fn field(&self, key: &str) -> Result<&'static Field> {
+        self.fields().iter().find(|field| field.answers_to(key)).ok_or_else(|| self.unknown_key(key))
+    }
+
+    /// The error for a key that the family does not know.
+    pub fn unknown_key(&self, key: &str) -> Error {
+        catalogue::unknown("key", key, self.fields().iter().map(|field| field.key))
+    }
+
+    /// Values per position.
+    pub fn row_width(&self) -> usize {
+        self.fields().iter().filter(|field| field.scope == Scope::Position).count()
+    }
+}
+
+/// The value an object holds for a field, under its name or an alias.
+pub(super) fn value_of<'o>(field: &Field, object: &'o Map<String, Value>) -> Result<Option<&'o Value>> {
+    let mut given = object.iter().filter(|(key, _)| field.answers_to(key));
+    let first = given.next();
+    match (first, given.next()) {
+        (Some((a, x)), Some((b, y))) if x != y => {
+            Err(Error::input(b.clone(), format!("is {y}, but '{a}', the same field, is {x}: keep one")))
+        }
+        _ => Ok(first.map(|(_, value)| value)),
+    }
+}
+
+pub(super) fn wrong(field: &Field, message: String) -> Error {
+    Error::input(field.key, message)
+}
+
+/// The values outside the positions; a missing depth is taken from the length of the per-position lists.
+pub(super) fn read_head(
+    fields: &[Field],
+    depth: Option<&str>,
+    object: &Map<String, Value>,
+    template: Option<&Template>,
+) -> Result<Vec<Option<u32>>> {
+    let mut head = Vec::new();
+    let listed = fields.iter().filter(|field| field.scope == Scope::Position).find_map(|field| {
+        value_of(field, object).ok().flatten().and_then(Value::as_array).map(|list| list.len() as u32)
+    });
+    for field in fields {
+        let given = value_of(field, object)?;
+        let fallback = |at: usize, i: usize| {
+            template.and_then(|template| template.head[at]).or_else(|| field.default_at(i))
+        };
+        let at = head.len();
+        match (field.scope, given) {
+            (Scope::Position, _) => {}
+            (Scope::Whole, Some(value)) => head.push(Some(field.read(value).map_err(|e| wrong(field, e))?)),
+            (Scope::Whole, None) if depth == Some(field.key) && listed.is_some() => {
+                let depth = listed.unwrap_or_default();
+                head.push(Some(field.read(&depth.into()).map_err(|e| wrong(field, e))?));
+            }
+            (Scope::Whole, None) => head.push(fallback(at, 0)),
+            (Scope::List(n), None) => head.extend((0..n).map(|i| fallback(at + i, i))),
+            (Scope::List(n), Some(Value::Array(list))) if list.len() <= n => {
+                for value in list {
+                    head.push(Some(field.read(value).map_err(|e| wrong(field, e))?));
+                }
+                // A shorter list is legal where "none" is: the rest is empty.
+                let rest = field.read(&Value::Null).ok();
+                if list.len() < n && rest.is_none() {
+                    return Err(wrong(field, format!("has {} entries, {n} are needed", list.len())));
+                }
+                head.extend(std::iter::repeat_n(rest, n - list.len()));
+            }
+            (Scope::List(n), Some(value)) => {
+                return Err(wrong(field, format!("{value} is not a list of {n} entries")));
+            }
+        }
+    }
+    Ok(head)
+}
+
+/// Completes the head with one row per position.
+pub(super) fn read_rows(
+    fields: &[Field],
+    object: &Map<String, Value>,
+    template: Option<&Template>,
+    head: Vec<Option<u32>>,
+    positions: usize,
+) -> Result<Vec<u32>> {
+    let mut values = Vec::with_capacity(head.len() + positions * 4);
+    let slots = fields.iter().flat_map(|field| std::iter::repeat_n(field, field.width()));
+    for (field, value) in slots.zip(head) {
+        values.push(value.ok_or_else(|| wrong(field, format!("is missing: {}", field.doc)))?);
+    }
+    let columns = fields.iter().filter(|field| field.scope == Scope::Position).enumerate().map(|(i, field)| {
+        let read = |value| field.read(value).map_err(|e| wrong(field, e));
+        match value_of(field, object)? {
+            Some(Value::Array(list)) if list.len() == positions => list.iter().map(read).collect(),
+            Some(Value::Array(list)) => {
+                Err(wrong(field, format!("has {} entries, but there are {positions} layers", list.len())))
+            }
+            Some(value) => Ok(vec![read(value)?; positions]),
+            None => {
+                let fixed = template.and_then(|template| template.row[i]).or(field.default);
+                let fixed = fixed.ok_or_else(|| wrong(field, format!("is missing: {}", field.doc)))?;
+                Ok(vec![fixed; positions])
+            }
+        }
+    });
+    let columns: Vec<Vec<u32>> = columns.collect::<Result<_>>()?;
+    for position in 0..positions {
+        values.extend(columns.iter().map(|column| column[position]));
+    }
+    Ok(values)
+}
+
+/// Every field as JSON, per-position ones as lists.
+pub(super) fn write_fields(architecture: &Architecture, object: &mut Map<String, Value>) {
+    let (mut at, mut column) = (0, 0);
+    for field in architecture.family().fields() {
+        let value = match field.scope {
+            Scope::Whole => field.write(architecture.head()[at]),
+            Scope::List(n) => {
+                let list = architecture.head()[at..at + n].iter().map(|value| field.write(*value));
+                Value::Array(list.filter(|value| !value.is_null()).collect())
+            }
+            Scope::Position => {
+                column += 1;
+                let rows = (0..architecture.positions()).map(|p| architecture.row(p)[column - 1]);
+                Value::Array(rows.map(|value| field.write(value)).collect())
+            }
+        };
+        at += field.width();
+        object.insert(field.key.to_owned(), value);
+    }
+}

@@ -1,0 +1,140 @@
+//! GPT-2 decoders with heads and feed-forward width free per layer and an adaptive vocabulary.
+//!
+//! Pre-norm blocks, causal: `x += c_proj(attn(c_attn(LN x))); x += c_proj(gelu_new(c_fc(LN x)))`, final norm,
+//! adaptive softmax tied to the embedding. Matrices are stored `[in, out]`.
+//!
+//! Paper: *LiteTransformerSearch* (Javaheripi et al., NeurIPS 2022). Its released FLOP counter is wrong (three times
+//! the output projection, head widths mixed up), so only the exact one is offered.
+
+use super::adaptive::Adaptive;
+use super::field::{count, dim, flag, optional, schema};
+use super::{Architecture, Counter, Field, Form, Init, MAX_LAYERS, Role, Tensor, Visitor};
+
+schema! {
+    /// A typed view of a GPT-2 decoder.
+    Gpt2
+    whole {
+        /// Words of the vocabulary.
+        vocab_size: dim().or(50264);
+        /// Positions of the input, all used.
+        context_len: dim().or(192).alias(&["n_positions", "tgt_len", "n_ctx"]);
+        /// Whether the softmax ties all projections but the first to those of the embedding.
+        tie_projs: flag().or(1);
+        /// Number of layers.
+        n_layer: count(1, MAX_LAYERS).alias(&["num_layers", "depth", "num_hidden_layers", "layers"]);
+        /// Width of the residual stream.
+        d_model: dim().alias(&["model_dim", "n_embd", "hidden_size"]);
+        /// Width of the first embedding cluster; none: `d_model`.
+        d_embed: optional().alias(&["embed_dim"]);
+        /// Factor by which embedding widths shrink from cluster to cluster.
+        div_val: count(1, 1024).or(1).alias(&["embed_div", "k"]);
+    }
+    lists {
+        /// Where the vocabulary is cut into clusters; cuts beyond its size do nothing.
+        cutoffs[3]: optional().or_list(&[19997, 39997, 199997]);
+    }
+    positions {
+        /// Attention heads of the layer.
+        n_head: count(1, 1024).alias(&["num_heads", "heads"]);
+        /// Feed-forward width of the layer.
+        d_inner: dim().alias(&["ffn_dim", "n_inner"]);
+    }
+}
+
+impl Gpt2<'_> {
+    /// The adaptive embedding and softmax.
+    pub fn adaptive(&self) -> Adaptive {
+        Adaptive {
+            vocab: self.vocab_size(),
+            model: self.d_model(),
+            embed: if self.d_embed() == 0 { self.d_model() } else { self.d_embed() },
+            div: self.div_val(),
+            cutoffs: [0, 1, 2].map(|i| self.cutoffs(i)),
+            tied: self.tie_projs() == 1,
+        }
+    }
+}
+
+/// See the [module documentation](self).
+pub struct Family;
+
+impl super::Family for Family {
+    fn name(&self) -> &'static str {
+        "gpt2"
+    }
+    fn about(&self) -> &'static str {
+        "GPT-2 decoder, heads and feed-forward width free per layer, adaptive vocabulary"
+    }
+    fn fields(&self) -> &'static [Field] {
+        FIELDS
+    }
+    fn depth_field(&self) -> Option<&'static str> {
+        Some("n_layer")
+    }
+    fn check(&self, a: &Architecture) -> Result<(), String> {
+        Gpt2(a).adaptive().check()
+    }
+    fn check_position(&self, a: &Architecture, i: usize) -> Result<(), String> {
+        let v = Gpt2(a);
+        if v.d_model() % v.n_head(i) != 0 {
+            return Err(format!("n_head {} does not divide d_model {}", v.n_head(i), v.d_model()));
+        }
+        Ok(())
+    }
+
+    fn outside(&self, a: &Architecture, w: &mut Visitor) {
+        let v = Gpt2(a);
+        v.adaptive().weights(w);
+        w.table("model.transformer.wpe.weight", Role::Position, &[v.context_len(), v.d_model()], Init::Normal(0.02));
+        w.norm(["model.transformer.ln_f.weight", "model.transformer.ln_f.bias"], Role::Norm, v.d_model());
+    }
+    fn position(&self, a: &Architecture, i: usize, w: &mut Visitor) {
+        let v = Gpt2(a);
+        let (d, f) = (v.d_model(), v.d_inner(i));
+        let normal = Init::Normal(0.02);
+        let residual = Init::Normal(0.02 / (2.0 * v.n_layer() as f64).sqrt());
+        let conv1d = |w: &mut Visitor, names: [&'static str; 2], role, (input, output), init| {
+            w.tensor(Tensor::new(names[0], role, Form::LinearTransposed, &[input, output], init));
+            w.table(names[1], role, &[output], Init::Zeros);
+        };
+        w.enter(i, [i, 0]);
+        w.norm(["model.transformer.h.{}.ln_1.weight", "model.transformer.h.{}.ln_1.bias"], Role::Norm, d);
+        let c_attn = ["model.transformer.h.{}.attn.c_attn.weight", "model.transformer.h.{}.attn.c_attn.bias"];
+        conv1d(w, c_attn, Role::QueryKeyValue, (d, 3 * d), normal);
+        let c_proj = ["model.transformer.h.{}.attn.c_proj.weight", "model.transformer.h.{}.attn.c_proj.bias"];
+        conv1d(w, c_proj, Role::AttentionOut, (d, d), residual);
+        w.norm(["model.transformer.h.{}.ln_2.weight", "model.transformer.h.{}.ln_2.bias"], Role::Norm, d);
+        let c_fc = ["model.transformer.h.{}.mlp.c_fc.weight", "model.transformer.h.{}.mlp.c_fc.bias"];
+        conv1d(w, c_fc, Role::FfnIn, (d, f), normal);
+        let c_proj = ["model.transformer.h.{}.mlp.c_proj.weight", "model.transformer.h.{}.mlp.c_proj.bias"];
+        conv1d(w, c_proj, Role::FfnOut, (f, d), residual);
+    }
+
+    fn flops_outside(&self, a: &Architecture, _: Counter) -> u128 {
+        Gpt2(a).adaptive().flops(Gpt2(a).context_len())
+    }
+    fn flops_position(&self, a: &Architecture, i: usize, _: Counter) -> u128 {
+        let v = Gpt2(a);
+        let [t, d, f] = [v.context_len(), v.d_model(), v.d_inner(i)].map(u128::from);
+        t * (4 * d * d + 2 * d * f) + 2 * t * t * d
+    }
+    fn activations_outside(&self, a: &Architecture) -> u64 {
+        Gpt2(a).adaptive().activations(Gpt2(a).context_len())
+    }
+    fn activations_position(&self, a: &Architecture, i: usize) -> u64 {
+        let v = Gpt2(a);
+        let t = v.context_len();
+        t * (8 * v.d_model() + 2 * v.d_inner(i)) + v.n_head(i) * t * t
+    }
+    fn ffn_and_width(&self, a: &Architecture, i: usize) -> Option<(u64, u64)> {
+        Some((Gpt2(a).d_inner(i), Gpt2(a).d_model()))
+    }
+    fn tokens(&self, a: &Architecture) -> u64 {
+        Gpt2(a).context_len()
+    }
+    fn block_widths(&self, a: &Architecture, each: &mut dyn FnMut(u64)) -> u64 {
+        let v = Gpt2(a);
+        (0..v.n_layer()).for_each(|_| each(v.d_model()));
+        v.n_layer()
+    }
+}

@@ -1,0 +1,169 @@
+//! LLaMA-style decoders: RMS norm, rotary positions, grouped-query attention, gated feed-forward; optional low-rank
+//! adapters whose ranks LoNAS searches together with the feed-forward width.
+//!
+//! Published LoNAS totals leave out the adapters and the final norm; `counting = "lonas"` follows them, `"full"`
+//! counts the final norm too. Adapters are never in the total: they are a part of their own.
+//!
+//! Papers: *LLaMA* (Touvron et al., 2023); *LoNAS* (Munoz et al., 2024).
+
+use super::field::{count, dim, flag, name, optional, schema};
+use super::{Architecture, Counter, Field, Form, Init, MAX_LAYERS, Role, Tensor, Visitor, fits};
+
+schema! {
+    /// A typed view of a LLaMA-style decoder.
+    Llama
+    whole {
+        /// Words of the vocabulary.
+        vocab_size: dim().or(32000);
+        /// Tokens of the input.
+        context_len: dim().or(2048).alias(&["max_position_embeddings"]);
+        /// Width of the residual stream.
+        hidden_size: dim().alias(&["d_model", "hidden_dim"]);
+        /// Number of layers.
+        num_layers: count(1, MAX_LAYERS).alias(&["num_hidden_layers", "n_layer", "depth", "layers"]);
+        /// Width of a head; none: the heads split `hidden_size`.
+        head_dim: optional();
+        /// Whether queries, keys and values have biases.
+        attention_bias: flag().or(0);
+        /// Whether the output layer is the embedding.
+        tie_embeddings: flag().or(0).alias(&["tie_word_embeddings"]);
+        /// Which total is reported: full, or as LoNAS counts.
+        counting: name(&["full", "lonas"]).or(0);
+        /// Rank of the adapter on the down projection; none: no adapter.
+        down_rank: optional();
+    }
+    lists {}
+    positions {
+        /// Query heads of the layer.
+        num_heads: count(1, 1024).alias(&["heads", "num_attention_heads"]);
+        /// Key and value heads of the layer; none: as many as query heads.
+        num_kv_heads: optional().alias(&["num_key_value_heads"]);
+        /// Feed-forward width of the layer.
+        ffn_dim: dim().alias(&["intermediate_size", "ffn_width"]);
+        /// Rank of the adapters on queries, keys and values; none: no adapter.
+        qkv_rank: optional();
+        /// Rank of the adapters on gate and up projections; none: no adapter.
+        up_rank: optional().alias(&["gate_up_rank"]);
+    }
+}
+
+impl Llama<'_> {
+    /// Width of all query heads, and of all key heads.
+    pub fn widths(&self, layer: usize) -> (u64, u64) {
+        let heads = self.num_heads(layer);
+        let head = if self.head_dim() == 0 { self.hidden_size() / heads } else { self.head_dim() };
+        let groups = if self.num_kv_heads(layer) == 0 { heads } else { self.num_kv_heads(layer) };
+        (heads * head, groups * head)
+    }
+    fn adapters(&self, layer: usize) -> [(&'static str, &'static str, u64, u64, u64); 6] {
+        let (d, f, (q, kv)) = (self.hidden_size(), self.ffn_dim(layer), self.widths(layer));
+        let (qkv, up, down) = (self.qkv_rank(layer), self.up_rank(layer), self.down_rank());
+        [
+            ("model.layers.{}.self_attn.q_proj.lora_A.weight", "model.layers.{}.self_attn.q_proj.lora_B.weight", d, q, qkv),
+            ("model.layers.{}.self_attn.k_proj.lora_A.weight", "model.layers.{}.self_attn.k_proj.lora_B.weight", d, kv, qkv),
+            ("model.layers.{}.self_attn.v_proj.lora_A.weight", "model.layers.{}.self_attn.v_proj.lora_B.weight", d, kv, qkv),
+            ("model.layers.{}.mlp.gate_proj.lora_A.weight", "model.layers.{}.mlp.gate_proj.lora_B.weight", d, f, up),
+            ("model.layers.{}.mlp.up_proj.lora_A.weight", "model.layers.{}.mlp.up_proj.lora_B.weight", d, f, up),
+            ("model.layers.{}.mlp.down_proj.lora_A.weight", "model.layers.{}.mlp.down_proj.lora_B.weight", f, d, down),
+        ]
+    }
+}
+
+const NORMAL: Init = Init::Normal(0.02);
+
+/// See the [module documentation](self).
+pub struct Family;
+
+impl super::Family for Family {
+    fn name(&self) -> &'static str {
+        "llama"
+    }
+    fn about(&self) -> &'static str {
+        "LLaMA-style decoder with grouped-query attention, gated feed-forward and optional adapters"
+    }
+    fn fields(&self) -> &'static [Field] {
+        FIELDS
+    }
+    fn depth_field(&self) -> Option<&'static str> {
+        Some("num_layers")
+    }
+    fn check(&self, _: &Architecture) -> Result<(), String> {
+        Ok(())
+    }
+    fn check_position(&self, a: &Architecture, i: usize) -> Result<(), String> {
+        let v = Llama(a);
+        let (heads, groups) = (v.num_heads(i), v.num_kv_heads(i));
+        if v.head_dim() == 0 && v.hidden_size() % heads != 0 {
+            return Err(format!("num_heads {heads} does not divide hidden_size {}", v.hidden_size()));
+        }
+        if groups > 0 && heads % groups != 0 {
+            return Err(format!("num_kv_heads {groups} does not divide num_heads {heads}"));
+        }
+        fits("head_dim and num_heads give a width", v.widths(i).0)
+    }
+
+    fn outside(&self, a: &Architecture, w: &mut Visitor) {
+        let v = Llama(a);
+        let d = v.hidden_size();
+        w.table("model.embed_tokens.weight", Role::Embedding, &[v.vocab_size(), d], NORMAL);
+        let norm = Tensor::new("model.norm.weight", Role::Norm, Form::Vector, &[d], Init::Ones);
+        w.tensor(if v.counting() == 1 { norm.uncounted() } else { norm });
+        if v.tie_embeddings() == 0 {
+            w.linear(["lm_head.weight", ""], Role::Head, (d, v.vocab_size()), NORMAL);
+        }
+    }
+    fn position(&self, a: &Architecture, i: usize, w: &mut Visitor) {
+        let v = Llama(a);
+        let (d, f, (q, kv)) = (v.hidden_size(), v.ffn_dim(i), v.widths(i));
+        w.enter(i, [i, 0]);
+        w.table("model.layers.{}.input_layernorm.weight", Role::Norm, &[d], Init::Ones);
+        for (weight, bias, role, width) in [
+            ("model.layers.{}.self_attn.q_proj.weight", "model.layers.{}.self_attn.q_proj.bias", Role::Query, q),
+            ("model.layers.{}.self_attn.k_proj.weight", "model.layers.{}.self_attn.k_proj.bias", Role::Key, kv),
+            ("model.layers.{}.self_attn.v_proj.weight", "model.layers.{}.self_attn.v_proj.bias", Role::Value, kv),
+        ] {
+            w.linear([weight, if v.attention_bias() == 1 { bias } else { "" }], role, (d, width), NORMAL);
+        }
+        w.linear(["model.layers.{}.self_attn.o_proj.weight", ""], Role::AttentionOut, (q, d), NORMAL);
+        w.table("model.layers.{}.post_attention_layernorm.weight", Role::Norm, &[d], Init::Ones);
+        w.linear(["model.layers.{}.mlp.gate_proj.weight", ""], Role::FfnGate, (d, f), NORMAL);
+        w.linear(["model.layers.{}.mlp.up_proj.weight", ""], Role::FfnIn, (d, f), NORMAL);
+        w.linear(["model.layers.{}.mlp.down_proj.weight", ""], Role::FfnOut, (f, d), NORMAL);
+        for (down, up, input, output, rank) in v.adapters(i).into_iter().filter(|(.., rank)| *rank > 0) {
+            let first = Init::Uniform(1.0 / (input as f64).sqrt());
+            w.tensor(Tensor::new(down, Role::Adapter, Form::Linear, &[rank, input], first).uncounted());
+            w.tensor(Tensor::new(up, Role::Adapter, Form::Linear, &[output, rank], Init::Zeros).uncounted());
+        }
+    }
+
+    fn flops_outside(&self, a: &Architecture, _: Counter) -> u128 {
+        let v = Llama(a);
+        u128::from(v.context_len()) * u128::from(v.hidden_size() * v.vocab_size())
+    }
+    fn flops_position(&self, a: &Architecture, i: usize, _: Counter) -> u128 {
+        let v = Llama(a);
+        let (q, kv) = v.widths(i);
+        let [t, d, f, q, kv] = [v.context_len(), v.hidden_size(), v.ffn_dim(i), q, kv].map(u128::from);
+        let adapters = v.adapters(i).into_iter().map(|(_, _, input, output, rank)| u128::from(rank * (input + output)));
+        t * (2 * d * q + 2 * d * kv + 3 * d * f + adapters.sum::<u128>()) + 2 * t * t * q
+    }
+    fn activations_outside(&self, a: &Architecture) -> u64 {
+        Llama(a).context_len() * (2 * Llama(a).hidden_size() + Llama(a).vocab_size())
+    }
+    fn activations_position(&self, a: &Architecture, i: usize) -> u64 {
+        let v = Llama(a);
+        let (t, (q, kv)) = (v.context_len(), v.widths(i));
+        t * (4 * v.hidden_size() + 2 * q + 2 * kv + 3 * v.ffn_dim(i)) + v.num_heads(i) * t * t
+    }
+    fn ffn_and_width(&self, a: &Architecture, i: usize) -> Option<(u64, u64)> {
+        Some((Llama(a).ffn_dim(i), Llama(a).hidden_size()))
+    }
+    fn tokens(&self, a: &Architecture) -> u64 {
+        Llama(a).context_len()
+    }
+    fn block_widths(&self, a: &Architecture, each: &mut dyn FnMut(u64)) -> u64 {
+        let v = Llama(a);
+        (0..v.num_layers()).for_each(|_| each(v.hidden_size()));
+        v.num_layers()
+    }
+}

@@ -1,0 +1,50 @@
+//! Look-up by name with "did you mean", shared by spaces, proxies, keys and benchmarks.
+
+use crate::error::{Error, Result};
+
+/// The known name closest to `given`, if it is close enough to be a slip of the keyboard.
+pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(given, name), name))
+        .filter(|(similarity, _)| *similarity > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+/// The item called `given`, or an error that lists what exists.
+pub fn find<'a, T: ?Sized>(
+    what: &'static str,
+    given: &str,
+    items: &'a [&'a T],
+    name: impl Fn(&'a T) -> &'a str,
+) -> Result<&'a T> {
+    items
+        .iter()
+        .copied()
+        .find(|item| name(item) == given)
+        .ok_or_else(|| unknown(what, given, items.iter().map(|item| name(item))))
+}
+
+/// The error for a name that is not among `known`.
+pub fn unknown<'a>(what: &'static str, given: &str, known: impl IntoIterator<Item = &'a str>) -> Error {
+    let known: Vec<&str> = known.into_iter().collect();
+    Error::Unknown {
+        what,
+        given: given.to_owned(),
+        nearest: nearest(given, known.iter().copied()).map(str::to_owned),
+        known: known.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_named_and_a_stranger_is_not() {
+        let known = ["embed_dim", "num_heads", "depth"];
+        assert_eq!(nearest("num_head", known), Some("num_heads"));
+        assert_eq!(nearest("zebra", known), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! The one error type of the library: every variant carries the facts, its message says what to do next.
+
+use std::path::PathBuf;
+
+/// What every fallible function of the library returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong, each with the place and the cure.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file or folder could not be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A name that is not in a catalogue.
+    #[error("unknown {what} '{given}'{}; known: {known}", did_you_mean(nearest))]
+    Unknown {
+        /// The kind of thing looked for: "space", "proxy", "key" …
+        what: &'static str,
+        /// What was asked for.
+        given: String,
+        /// The closest known name, if one is close.
+        nearest: Option<String>,
+        /// All known names, comma separated.
+        known: String,
+    },
+    /// Input that cannot be understood, with its place.
+    #[error("{place}: {message}")]
+    Input {
+        /// File, line and key, as far as known.
+        place: String,
+        /// What is wrong and what would be right.
+        message: String,
+    },
+    /// An architecture that no network can be built from.
+    #[error("not a valid {family} architecture: {reason}")]
+    Invalid {
+        /// The family it was read as.
+        family: &'static str,
+        /// The rule it breaks, with the values.
+        reason: String,
+    },
+    /// Limits that nothing in the space meets.
+    #[error("nothing in space '{space}' is feasible: {reason}")]
+    Infeasible {
+        /// The space searched.
+        space: String,
+        /// The binding limit and the nearest feasible value.
+        reason: String,
+    },
+    /// A proxy that has no meaning for this architecture.
+    #[error("{proxy} is not defined here: {reason}")]
+    NotDefined {
+        /// The proxy asked for.
+        proxy: &'static str,
+        /// Why, and for what it is defined.
+        reason: String,
+    },
+    /// A proxy whose value is not a finite number.
+    #[error("{proxy} gave {value} ({place})")]
+    NonFinite {
+        /// The proxy.
+        proxy: &'static str,
+        /// NaN or an infinity, as text.
+        value: String,
+        /// The layer or term at fault.
+        place: String,
+    },
+}
+
+impl Error {
+    /// A short stable word for scripts: the `kind` field of JSON output.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Error::Read { .. } => "read",
+            Error::Unknown { .. } => "unknown-name",
+            Error::Input { .. } => "input",
+            Error::Invalid { .. } => "invalid-architecture",
+            Error::Infeasible { .. } => "infeasible",
+            Error::NotDefined { .. } => "not-defined",
+            Error::NonFinite { .. } => "non-finite",
+        }
+    }
+
+    /// An [`Error::Input`] from its two parts.
+    pub fn input(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Error::Input { place: place.into(), message: message.into() }
+    }
+
+    /// The same error, said to have happened at `place`.
+    pub fn at(self, place: impl std::fmt::Display) -> Self {
+        match self {
+            Error::Input { place: inner, message } if inner.is_empty() => Error::input(place.to_string(), message),
+            other => Error::input(place.to_string(), other.to_string()),
+        }
+    }
+}
+
+fn did_you_mean(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
+}
