@@ -1,1 +1,48 @@
-fn main(){}
+//! The `foretell` command: arguments → library request → table or JSON. All knowledge is in the library.
+
+mod args;
+mod bench;
+mod count;
+mod doctor;
+mod output;
+mod proxies;
+mod sample;
+mod spaces;
+
+use args::{Arguments, Command};
+use clap::Parser;
+use foretell::error::Error;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if let Some(threads) = arguments.threads {
+        // Fails only if a pool exists already, and nothing has run yet.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
+    }
+    let json = arguments.json;
+    let done = match arguments.command {
+        Command::Spaces(args) => spaces::run(&args, json),
+        Command::Sample(args) => sample::run(&args, json),
+        Command::Count(args) => count::run(&args, json),
+        Command::Proxies(args) => proxies::run(&args, json),
+        Command::Bench(args) => bench::run(&args, json),
+        Command::Doctor => doctor::run(json),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("foretell: {error}");
+            ExitCode::from(exit_code(&error))
+        }
+    }
+}
+
+/// 1 failed, 2 wrong usage, 4 nothing feasible.
+fn exit_code(error: &Error) -> u8 {
+    match error {
+        Error::Infeasible { .. } => 4,
+        Error::Unknown { .. } | Error::Input { .. } | Error::Invalid { .. } => 2,
+        _ => 1,
+    }
+}

@@ -5,7 +5,7 @@
 //! Paper: *BERT* (Devlin et al., 2019); the space is T-Razor's, section on BERT.
 
 use super::field::{count, dim, schema};
-use super::{Architecture, Counter, Field, Init, MAX_LAYERS, Role, Visitor};
+use super::{Architecture, Block, Counter, Field, Init, MAX_LAYERS, Role, Visitor};
 
 schema! {
     /// A typed view of a BERT encoder.
@@ -111,9 +111,8 @@ impl super::Family for Family {
     fn tokens(&self, a: &Architecture) -> u64 {
         Bert(a).context_len()
     }
-    fn block_widths(&self, a: &Architecture, each: &mut dyn FnMut(u64)) -> u64 {
+    fn blocks(&self, a: &Architecture, each: &mut dyn FnMut(Block)) {
         let v = Bert(a);
-        (0..v.num_layers()).for_each(|_| each(v.hidden_size()));
-        v.num_layers()
+        (0..a.positions()).for_each(|i| each(Block { width: v.hidden_size(), heads: Some(v.num_heads(i)) }));
     }
 }

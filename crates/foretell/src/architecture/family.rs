@@ -14,6 +14,15 @@ pub enum Counter {
     Exact,
 }
 
+/// What proxies of shape ask about a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// Width of the residual stream.
+    pub width: u64,
+    /// Attention heads; none in a recurrent cell.
+    pub heads: Option<u64>,
+}
+
 /// A kind of network: its fields, its rules, its weights, its work.
 ///
 /// Positions are layers, stages or cell nodes. Given the values outside them, counts are sums: one term outside,
@@ -53,8 +62,8 @@ pub trait Family: Sync {
     fn activations_position(&self, architecture: &Architecture, position: usize) -> u64;
     /// Tokens that enter the first block.
     fn tokens(&self, architecture: &Architecture) -> u64;
-    /// Calls `each` with the width of every block and returns how many there are.
-    fn block_widths(&self, architecture: &Architecture, each: &mut dyn FnMut(u64)) -> u64;
+    /// Calls `each` with every block, first to last.
+    fn blocks(&self, architecture: &Architecture, each: &mut dyn FnMut(Block));
     /// Feed-forward width of a position and the width it stands beside, where a space may bound their ratio.
     fn ffn_and_width(&self, _architecture: &Architecture, _position: usize) -> Option<(u64, u64)> {
         None
@@ -81,7 +90,7 @@ pub trait Family: Sync {
     }
 }
 
-impl dyn Family {
+impl dyn Family + '_ {
     /// The field of this name or alias.
     pub fn field(&self, key: &str) -> Result<&'static Field> {
         self.fields().iter().find(|field| field.answers_to(key)).ok_or_else(|| self.unknown_key(key))

@@ -10,7 +10,7 @@
 //! Papers: *FlexiBERT* (Tuli et al., 2022); *Training-free NAS for RNNs and Transformers* (Serianni & Kalita, 2023).
 
 use super::field::{count, dim, name, schema};
-use super::{Architecture, Counter, Field, Form, Init, MAX_LAYERS, Role, Tensor, Visitor, fits};
+use super::{Architecture, Block, Counter, Field, Form, Init, MAX_LAYERS, Role, Tensor, Visitor, fits};
 
 schema! {
     /// A typed view of a FlexiBERT encoder. Sizes are the architecture's own; see [`FlexiBert::h`] for the built ones.
@@ -276,10 +276,9 @@ impl super::Family for Family {
     fn tokens(&self, a: &Architecture) -> u64 {
         FlexiBert(a).context_len()
     }
-    fn block_widths(&self, a: &Architecture, each: &mut dyn FnMut(u64)) -> u64 {
+    fn blocks(&self, a: &Architecture, each: &mut dyn FnMut(Block)) {
         let v = FlexiBert(a);
-        (0..v.num_layers()).for_each(|_| each(v.h()));
-        v.num_layers()
+        (0..a.positions()).for_each(|i| each(Block { width: v.h(), heads: Some(v.num_heads(i)) }));
     }
 
     fn canonicalise(&self, values: &mut Vec<u32>) {

@@ -8,7 +8,7 @@
 
 use super::adaptive::Adaptive;
 use super::field::{count, dim, flag, optional, schema};
-use super::{Architecture, Counter, Field, Form, Init, MAX_LAYERS, Role, Tensor, Visitor};
+use super::{Architecture, Block, Counter, Field, Form, Init, MAX_LAYERS, Role, Tensor, Visitor};
 
 schema! {
     /// A typed view of a GPT-2 decoder.
@@ -132,9 +132,8 @@ impl super::Family for Family {
     fn tokens(&self, a: &Architecture) -> u64 {
         Gpt2(a).context_len()
     }
-    fn block_widths(&self, a: &Architecture, each: &mut dyn FnMut(u64)) -> u64 {
+    fn blocks(&self, a: &Architecture, each: &mut dyn FnMut(Block)) {
         let v = Gpt2(a);
-        (0..v.n_layer()).for_each(|_| each(v.d_model()));
-        v.n_layer()
+        (0..a.positions()).for_each(|i| each(Block { width: v.d_model(), heads: Some(v.n_head(i)) }));
     }
 }

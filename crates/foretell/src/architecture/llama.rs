@@ -7,7 +7,7 @@
 //! Papers: *LLaMA* (Touvron et al., 2023); *LoNAS* (Munoz et al., 2024).
 
 use super::field::{count, dim, flag, name, optional, schema};
-use super::{Architecture, Counter, Field, Form, Init, MAX_LAYERS, Role, Tensor, Visitor, fits};
+use super::{Architecture, Block, Counter, Field, Form, Init, MAX_LAYERS, Role, Tensor, Visitor, fits};
 
 schema! {
     /// A typed view of a LLaMA-style decoder.
@@ -161,9 +161,8 @@ impl super::Family for Family {
     fn tokens(&self, a: &Architecture) -> u64 {
         Llama(a).context_len()
     }
-    fn block_widths(&self, a: &Architecture, each: &mut dyn FnMut(u64)) -> u64 {
+    fn blocks(&self, a: &Architecture, each: &mut dyn FnMut(Block)) {
         let v = Llama(a);
-        (0..v.num_layers()).for_each(|_| each(v.hidden_size()));
-        v.num_layers()
+        (0..a.positions()).for_each(|i| each(Block { width: v.hidden_size(), heads: Some(v.num_heads(i)) }));
     }
 }

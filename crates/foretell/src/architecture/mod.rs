@@ -21,7 +21,7 @@ mod vit;
 
 pub use adaptive::Adaptive;
 pub use bert::Bert;
-pub use family::{Counter, Family};
+pub use family::{Block, Counter, Family};
 pub use field::{Field, Kind, MAX_DIM, MAX_LAYERS, Scope};
 pub use flexibert::{FlexiBert, Mixer, Mode};
 pub use gpt2::Gpt2;
@@ -225,12 +225,14 @@ impl Architecture {
 
     /// Number of blocks, the depth that proxies speak of.
     pub fn depth(&self) -> u64 {
-        self.family.block_widths(self, &mut |_| {})
+        let mut depth = 0;
+        self.blocks(&mut |_| depth += 1);
+        depth
     }
 
-    /// Calls `each` with the width of every block.
-    pub fn block_widths(&self, each: &mut dyn FnMut(u64)) {
-        self.family.block_widths(self, each);
+    /// Calls `each` with every block, first to last.
+    pub fn blocks(&self, each: &mut dyn FnMut(Block)) {
+        self.family.blocks(self, each);
     }
 
     /// Tokens that enter the first block.

@@ -6,7 +6,7 @@
 //! Paper: *Rethinking Spatial Dimensions of Vision Transformers* (Heo et al., ICCV 2021).
 
 use super::field::{count, dim, ratio, schema};
-use super::{Architecture, Counter, Field, Init, MAX_LAYERS, Role, Visitor, fits};
+use super::{Architecture, Block, Counter, Field, Init, MAX_LAYERS, Role, Visitor, fits};
 
 const STAGES: usize = 3;
 
@@ -173,11 +173,10 @@ impl super::Family for Family {
     fn tokens(&self, a: &Architecture) -> u64 {
         Pit(a).stage_tokens(0)
     }
-    fn block_widths(&self, a: &Architecture, each: &mut dyn FnMut(u64)) -> u64 {
+    fn blocks(&self, a: &Architecture, each: &mut dyn FnMut(Block)) {
         let v = Pit(a);
         for s in 0..STAGES {
-            (0..v.depth(s)).for_each(|_| each(v.width(s)));
+            (0..v.depth(s)).for_each(|_| each(Block { width: v.width(s), heads: Some(v.num_heads(s)) }));
         }
-        (0..STAGES).map(|s| v.depth(s)).sum()
     }
 }

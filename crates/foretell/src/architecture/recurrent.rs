@@ -10,7 +10,7 @@
 
 use super::family::{read_head, read_rows, value_of, write_fields, wrong};
 use super::field::{count, dim, name, schema};
-use super::{Architecture, Counter, Field, Form, Init, MAX_LAYERS, Role, Template, Tensor, Visitor};
+use super::{Architecture, Block, Counter, Field, Form, Init, MAX_LAYERS, Role, Template, Tensor, Visitor};
 use crate::catalogue;
 use crate::error::{Error, Result};
 use serde_json::{Map, Value, json};
@@ -391,10 +391,9 @@ impl super::Family for Family {
         Recurrent(a).context_len()
     }
     /// The nodes of the cell stand for blocks: the stack is the same for every recipe.
-    fn block_widths(&self, a: &Architecture, each: &mut dyn FnMut(u64)) -> u64 {
-        let v = Recurrent(a);
-        (0..a.positions()).for_each(|_| each(v.hidden_size()));
-        a.positions() as u64
+    fn blocks(&self, a: &Architecture, each: &mut dyn FnMut(Block)) {
+        let width = Recurrent(a).hidden_size();
+        (0..a.positions()).for_each(|_| each(Block { width, heads: None }));
     }
 
     fn knows(&self, key: &str) -> bool {

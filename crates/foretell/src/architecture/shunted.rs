@@ -8,7 +8,7 @@
 //! family without printing its choices; those of the preset are ours.
 
 use super::field::{count, dim, ratio, schema};
-use super::{Architecture, Counter, Field, Init, MAX_LAYERS, Role, Visitor, fits};
+use super::{Architecture, Block, Counter, Field, Init, MAX_LAYERS, Role, Visitor, fits};
 
 const STAGES: usize = 4;
 
@@ -243,11 +243,10 @@ impl super::Family for Family {
     fn tokens(&self, a: &Architecture) -> u64 {
         Shunted(a).side(0).pow(2)
     }
-    fn block_widths(&self, a: &Architecture, each: &mut dyn FnMut(u64)) -> u64 {
+    fn blocks(&self, a: &Architecture, each: &mut dyn FnMut(Block)) {
         let v = Shunted(a);
         for s in 0..STAGES {
-            (0..v.depth(s)).for_each(|_| each(v.width(s)));
+            (0..v.depth(s)).for_each(|_| each(Block { width: v.width(s), heads: Some(v.num_heads(s)) }));
         }
-        (0..STAGES).map(|s| v.depth(s)).sum()
     }
 }

@@ -7,7 +7,7 @@
 //! Paper: *AutoFormer: Searching Transformers for Visual Recognition* (Chen et al., ICCV 2021).
 
 use super::field::{count, dim, flag, name, optional, ratio, schema};
-use super::{Architecture, Counter, Field, Init, MAX_LAYERS, Role, Visitor, fits};
+use super::{Architecture, Block, Counter, Field, Init, MAX_LAYERS, Role, Visitor, fits};
 
 schema! {
     /// A typed view of a vision transformer.
@@ -178,9 +178,8 @@ impl super::Family for Family {
     fn tokens(&self, a: &Architecture) -> u64 {
         Vit(a).patches() + 1
     }
-    fn block_widths(&self, a: &Architecture, each: &mut dyn FnMut(u64)) -> u64 {
+    fn blocks(&self, a: &Architecture, each: &mut dyn FnMut(Block)) {
         let v = Vit(a);
-        (0..v.depth()).for_each(|_| each(v.embed_dim()));
-        v.depth()
+        (0..a.positions()).for_each(|i| each(Block { width: v.embed_dim(), heads: Some(v.num_heads(i)) }));
     }
 }

@@ -114,7 +114,7 @@ pub trait Feasible {
     fn share(&self) -> Option<f64>;
 }
 
-impl dyn Space {
+impl dyn Space + '_ {
     /// What it is called.
     pub fn name(&self) -> &str {
         &self.definition().name

@@ -1,7 +1,7 @@
 //! Agreement with scipy and numpy to 1e-12. `scipy.json` is written by
 //! `scipy_reference.py`; both sides build the data from the recipe in it.
 
-use rank::{kendall_tau_a, kendall_tau_b, partial_kendall, pearson, quantile, spearman};
+use foretell::rank::{kendall_tau_a, kendall_tau_b, partial_kendall, pearson, quantile, spearman};
 use serde::Deserialize;
 
 #[derive(Deserialize)]

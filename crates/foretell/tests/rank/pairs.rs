@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use rank::{banded, close_pair_agreement};
+use foretell::rank::{banded, close_pair_agreement};
 
 use crate::columns;
 

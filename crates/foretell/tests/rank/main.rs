@@ -6,6 +6,7 @@ mod harmless;
 mod interval;
 mod pairs;
 mod pareto;
+mod scipy;
 mod top;
 
 use proptest::prelude::*;

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use rank::{average_ranks, best_true_rank, top_k_overlap};
+use foretell::rank::{average_ranks, best_true_rank, top_k_overlap};
 
 use crate::{close, columns, tie_breakings};
 

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use rank::{
+use foretell::rank::{
     banded, best_true_rank, bootstrap, close_pair_agreement, hypervolume, kendall_interval,
     kendall_tau_b, pareto_front, partial_kendall, pearson, quantile, spearman, spearman_interval,
     top_k_overlap,

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use rank::{hypervolume, pareto_front};
+use foretell::rank::{hypervolume, pareto_front};
 
 /// Integer points of 1 to 4 objectives in 0..=4.
 fn points() -> impl Strategy<Value = Vec<Vec<f64>>> {

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use rank::{
+use foretell::rank::{
     average_ranks, distinct, kendall_tau_a, kendall_tau_b, partial_kendall, pearson, spearman,
 };
 

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use rank::{bootstrap, kendall_interval, kendall_tau_b, spearman, spearman_interval};
+use foretell::rank::{bootstrap, kendall_interval, kendall_tau_b, spearman, spearman_interval};
 
 use crate::columns;
 

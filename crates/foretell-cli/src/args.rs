@@ -1,0 +1,192 @@
+//! What was typed.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use foretell::architecture::Counter;
+use foretell::error::{Error, Result};
+use foretell::space::{Bound, Limits};
+use serde_json::Value;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  foretell spaces autoformer-tiny --max-params 6M     what a space holds, and how much of it fits a budget
+  foretell sample gpt2 -n 3 --max-params 20M          architectures inside a budget, by construction
+  foretell bench gpt2-wikitext103                     which proxies rank real networks, beside mere counting
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 4 nothing feasible.";
+
+/// Ranks Transformer and recurrent architectures before training them.
+#[derive(Parser)]
+#[command(name = "foretell", version, after_help = EXAMPLES, arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+    /// Machine output: one JSON object, or one a line where there are many.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Worker threads; results do not depend on it. Default: all cores.
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Search spaces: the list, or one with its size, ranges and choices.
+    Spaces(Spaces),
+    /// Random architectures of a space, inside limits if given.
+    Sample(Sample),
+    /// Exact parameters with parts, multiply-adds and memory of architectures.
+    Count(Count),
+    /// The proxies: the list, or one with its formula, paper and options.
+    Proxies(Proxies),
+    /// How well proxies rank real trained networks, beside the trivial baselines.
+    Bench(Bench),
+    /// What this machine offers and where the data is.
+    Doctor,
+}
+
+#[derive(Args)]
+pub struct Spaces {
+    /// A preset's name or a space file (.toml). Without one: the list.
+    pub space: Option<String>,
+    /// Print the space's file.
+    #[arg(long)]
+    pub toml: bool,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+#[derive(Args)]
+pub struct Sample {
+    /// A preset's name or a space file (.toml).
+    pub space: String,
+    /// How many.
+    #[arg(short, default_value_t = 1)]
+    pub n: u64,
+    /// Seed of the draw.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Draw uniformly over all feasible architectures, instead of depth and width first as the papers do.
+    #[arg(long)]
+    pub uniform: bool,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+#[derive(Args)]
+pub struct Count {
+    /// Architectures: JSON files (one object, or one a line), or - for standard input.
+    #[arg(required = true)]
+    pub architectures: Vec<String>,
+    /// Set a field of every architecture, e.g. mode=published.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// List every weight tensor with role, block and shape.
+    #[arg(long)]
+    pub tensors: bool,
+}
+
+#[derive(Args)]
+pub struct Proxies {
+    /// A proxy's name. Without one: the list.
+    pub proxy: Option<String>,
+}
+
+#[derive(Args)]
+pub struct Bench {
+    /// A folder of the benchmark folder, or folder/table. Without one: the list.
+    pub benchmark: Option<String>,
+    /// Proxies, comma separated, options in brackets: sept[tokens=2],nsc. Default: all.
+    #[arg(long)]
+    pub proxies: Option<String>,
+    /// The column to rank against. Default: the first result of training.
+    #[arg(long)]
+    pub target: Option<String>,
+    /// Only the first N networks.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Only rows with this value in a text column, e.g. device=arm.
+    #[arg(long = "where", value_name = "COLUMN=VALUE")]
+    pub filters: Vec<String>,
+    /// Set a field of every architecture, e.g. mode=published.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// The folder that holds the benchmarks. Default: FORETELL_BENCHMARKS, else ../shared/benchmarks.
+    #[arg(long, value_name = "FOLDER")]
+    pub data: Option<PathBuf>,
+    /// Bootstrap resamples behind each interval; 0 for none.
+    #[arg(long, default_value_t = 1000)]
+    pub resamples: usize,
+    /// Seed of the bootstrap.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+#[derive(Args)]
+pub struct LimitArgs {
+    /// At least so many parameters, e.g. 5M.
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub min_params: Option<u64>,
+    /// At most so many parameters, e.g. 6M or 1.5G.
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub max_params: Option<u64>,
+    /// At least so many multiply-adds per input.
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub min_flops: Option<u64>,
+    /// At most so many multiply-adds per input, e.g. 1.3G.
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub max_flops: Option<u64>,
+    /// How multiply-adds are counted.
+    #[arg(long, value_enum, default_value_t = FlopsCounter::Exact)]
+    pub flops: FlopsCounter,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum FlopsCounter {
+    /// What the network really does.
+    Exact,
+    /// As AutoFormer's released code counts.
+    Published,
+}
+
+impl LimitArgs {
+    pub fn limits(&self) -> Limits {
+        let bound = |min: Option<u64>, max: Option<u64>| Bound { min: min.unwrap_or(0), max: max.unwrap_or(u64::MAX) };
+        Limits {
+            params: bound(self.min_params, self.max_params),
+            flops: bound(self.min_flops, self.max_flops),
+            counter: match self.flops {
+                FlopsCounter::Exact => Counter::Exact,
+                FlopsCounter::Published => Counter::Published,
+            },
+        }
+    }
+
+    pub fn given(&self) -> bool {
+        [self.min_params, self.max_params, self.min_flops, self.max_flops].iter().any(Option::is_some)
+    }
+}
+
+/// `6M`, `1.5G`, `300k` or plain digits.
+fn number(text: &str) -> std::result::Result<u64, String> {
+    let wrong = || format!("'{text}' is not a number such as 6M, 1.5G, 300k or 5000000");
+    let text = text.trim().replace(['_', ','], "");
+    let unit = match text.chars().last() {
+        Some('k' | 'K') => 1e3,
+        Some('m' | 'M') => 1e6,
+        Some('g' | 'G' | 'b' | 'B') => 1e9,
+        Some('t' | 'T') => 1e12,
+        _ => return text.parse().map_err(|_| wrong()),
+    };
+    let value = text[..text.len() - 1].parse::<f64>().map_err(|_| wrong())? * unit;
+    if (0.0..1e19).contains(&value) { Ok(value.round() as u64) } else { Err(wrong()) }
+}
+
+/// The two sides of `key=value`, the value as JSON where it is JSON, else as text.
+pub fn assignment(text: &str) -> Result<(&str, Value)> {
+    let (key, value) = text.split_once('=').ok_or_else(|| Error::Input {
+        place: text.to_owned(),
+        message: "is not of the form key=value".to_owned(),
+    })?;
+    Ok((key, serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()))))
+}

@@ -1,0 +1,130 @@
+//! `foretell bench`: a table of proxies against real trained networks.
+
+use crate::args::{Bench, assignment};
+use crate::output::{self, decimals};
+use foretell::benchmark::{self, Agreement, Benchmark, Report, Settings, evaluate};
+use foretell::error::{Error, Result};
+use foretell::proxy::Request;
+use std::path::Path;
+
+pub fn run(args: &Bench, json: bool) -> Result<()> {
+    let folder = benchmark::folder(args.data.as_deref())?;
+    let Some(name) = &args.benchmark else { return list(&folder, json) };
+    let mut benchmark = Benchmark::load(&folder, name)?;
+    for filter in &args.filters {
+        let (column, value) = filter.split_once('=').ok_or_else(|| Error::input(filter.as_str(), "is not COLUMN=VALUE"))?;
+        benchmark = benchmark.filter(column, value)?;
+    }
+    for text in &args.set {
+        let (key, value) = assignment(text)?;
+        benchmark = benchmark.with(key, &value)?;
+    }
+    if let Some(n) = args.limit {
+        benchmark = benchmark.limit(n);
+    }
+    let requests = match &args.proxies {
+        Some(list) => Request::parse_list(list)?,
+        None => Request::all()?,
+    };
+    let settings = Settings { resamples: args.resamples, seed: args.seed, ..Settings::default() };
+    // Perplexities of different vocabularies do not compare, so families are ranked apart.
+    for part in benchmark.by_family() {
+        let target = match &args.target {
+            Some(name) => part.column(name)?,
+            None => part.default_target()?,
+        };
+        let mut report = evaluate(&part, target, &requests, &settings)?;
+        let undefined = if args.proxies.is_none() { take_undefined(&mut report) } else { Vec::new() };
+        if json {
+            let text = serde_json::to_string(&report).expect("a report is plain data");
+            output::line(text);
+        } else {
+            print(&report, &part, &undefined, &settings);
+        }
+    }
+    Ok(())
+}
+
+/// Proxies that have no meaning for the family, when nobody asked for them by name.
+fn take_undefined(report: &mut Report) -> Vec<String> {
+    let n = report.n;
+    let undefined = |p: &Agreement| n > 0 && p.failed == n;
+    let names = report.proxies.iter().filter(|p| undefined(p)).map(|p| p.name.clone()).collect();
+    report.proxies.retain(|p| !undefined(p));
+    names
+}
+
+fn list(folder: &Path, json: bool) -> Result<()> {
+    let mut rows = Vec::new();
+    for name in benchmark::names(folder)? {
+        let benchmark = Benchmark::load(folder, &name)?;
+        let targets: Vec<&str> = benchmark.columns.iter().filter(|c| c.is_label()).map(|c| c.name.as_str()).collect();
+        let families: Vec<String> =
+            benchmark.by_family().iter().map(|part| part.architectures[0].family().name().to_owned()).collect();
+        if json {
+            output::line(serde_json::json!({"benchmark": name, "networks": benchmark.architectures.len(),
+                "families": families, "targets": targets}));
+        } else {
+            let networks = benchmark.architectures.len().to_string();
+            rows.push(vec![name, networks, families.join(", "), targets.join(", ")]);
+        }
+    }
+    if !json {
+        output::line(output::table(&["benchmark", "networks", "family", "targets"], rows));
+    }
+    Ok(())
+}
+
+fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings: &Settings) {
+    let better = if report.lower_is_better { "lower" } else { "higher" };
+    output::line(format!(
+        "{}: {} {} networks, target {} ({better} is better)",
+        report.benchmark, report.n, report.family, report.target
+    ));
+    if report.unlabelled > 0 {
+        output::line(format!("{} networks have no {} and are left out", report.unlabelled, report.target));
+    }
+    let interval = |ci: Option<[f64; 2]>| ci.map_or(String::new(), |[a, b]| format!("[{} {}]", decimals(Some(a)), decimals(Some(b))));
+    let rows = report.proxies.iter().map(|p| {
+        vec![
+            p.name.clone(),
+            if p.trivial { "baseline".into() } else { String::new() },
+            decimals(p.kendall),
+            interval(p.kendall_ci),
+            decimals(p.spearman),
+            interval(p.spearman_ci),
+            decimals(p.pearson),
+            decimals(p.kendall_given_params),
+            decimals(p.kendall_given_depth),
+            decimals(p.close_pairs.map(|pairs| pairs.agreement)),
+            decimals(p.top_overlap[0]),
+            p.best_true_rank.map_or("–".into(), |rank| format!("{rank:.0}")),
+            p.distinct.to_string(),
+            p.failed.to_string(),
+            format!("{:.2}", 1e6 * p.seconds_per_architecture),
+        ]
+    });
+    let header = [
+        "proxy", "", "tau", "95 %", "rho", "95 %", "r", "tau|params", "tau|depth", "close pairs", "top 10 %", "best", "distinct",
+        "failed", "µs each",
+    ];
+    output::line(format!("\n{}\n", output::table(&header, rows.collect())));
+    output::line("tau: Kendall's tau-b, rho: Spearman, r: Pearson, each with the target oriented so that higher is better.");
+    output::line(format!(
+        "95 %: bootstrap of {} resamples. tau|x: partial tau given x. close pairs: right order among pairs whose",
+        settings.resamples
+    ));
+    output::line("parameters differ by less than 10 %. top 10 %: share of the truly best tenth found in the proxy's. best: best true");
+    output::line("rank in the proxy's top tenth. baseline: a mere count; a proxy that does not beat it has shown nothing.");
+    if !undefined.is_empty() {
+        output::line(format!("Not defined for {}: {}.", report.family, undefined.join(", ")));
+    }
+    for p in report.proxies.iter().filter(|p| p.failed > 0) {
+        output::line(format!("{}: {} failed, first: {}", p.name, p.failed, p.failure.as_deref().unwrap_or("?")));
+    }
+    let others: Vec<&str> =
+        benchmark.columns.iter().filter(|c| c.is_label() && c.name != report.target).map(|c| c.name.as_str()).collect();
+    if !others.is_empty() {
+        output::line(format!("Other targets: {}.", others.join(", ")));
+    }
+}

@@ -1,0 +1,100 @@
+//! `foretell count`: exact parameters with parts, multiply-adds and memory.
+
+use crate::args::{Count, assignment};
+use crate::output::{self, grouped, short};
+use foretell::architecture::{Architecture, Counter, Part};
+use foretell::error::{Error, Result};
+use foretell::space;
+use serde_json::{Map, Value, json};
+use std::io::Read;
+
+/// No architecture file is this large; one that is will not fill the memory.
+const MAX_BYTES: u64 = 64 << 20;
+
+pub fn run(args: &Count, json: bool) -> Result<()> {
+    let mut rows = Vec::new();
+    for source in &args.architectures {
+        for mut architecture in read(source)? {
+            for text in &args.set {
+                let (key, value) = assignment(text)?;
+                architecture = architecture.with(key, &value)?;
+            }
+            if args.tensors {
+                tensors(&architecture, json);
+            } else if json {
+                output::line(object(&architecture));
+            } else {
+                rows.push(row(&architecture));
+            }
+        }
+    }
+    if !json && !args.tensors {
+        let parts = Part::ALL.map(Part::name);
+        let header: Vec<&str> = [&["id", "space", "parameters"], &parts[..], &["multiply-adds", "memory"]].concat();
+        output::line(output::table(&header, rows));
+    }
+    Ok(())
+}
+
+/// One object or one a line; a file, or standard input.
+fn read(source: &str) -> Result<Vec<Architecture>> {
+    let mut text = String::new();
+    let failed = |e| Error::Read { path: source.into(), source: e };
+    let size = if source == "-" {
+        std::io::stdin().take(MAX_BYTES + 1).read_to_string(&mut text).map_err(failed)?
+    } else {
+        std::fs::File::open(source).map_err(failed)?.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(failed)?
+    };
+    if size as u64 > MAX_BYTES {
+        return Err(Error::input(source, format!("is larger than {MAX_BYTES} bytes")));
+    }
+    let mut architectures = Vec::new();
+    for value in serde_json::Deserializer::from_str(&text).into_iter::<Value>() {
+        let value = value.map_err(|e| Error::input(source, format!("is not JSON: {e}")))?;
+        let place = format!("{source}, architecture {}", architectures.len() + 1);
+        architectures.push(space::read_architecture(&value).map_err(|e| e.at(place))?);
+    }
+    if architectures.is_empty() {
+        return Err(Error::input(source, "holds no architecture"));
+    }
+    Ok(architectures)
+}
+
+fn object(architecture: &Architecture) -> Value {
+    let params = architecture.params();
+    let mut parts = Map::from_iter([("total".to_owned(), json!(params.total)), ("decoder".to_owned(), json!(params.decoder()))]);
+    parts.extend(Part::ALL.map(|part| (part.name().to_owned(), json!(params.part(part)))));
+    let memory = architecture.memory();
+    json!({
+        "id": architecture.id(), "space": architecture.space(), "params": parts,
+        "flops": architecture.flops(Counter::Exact), "flops_published": architecture.flops(Counter::Published),
+        "memory_bytes": memory.total(),
+        "memory": {"weights": memory.weights, "gradients": memory.gradients, "activations": memory.activations},
+    })
+}
+
+fn row(architecture: &Architecture) -> Vec<String> {
+    let params = architecture.params();
+    let mut row = vec![architecture.id(), architecture.space().to_owned(), grouped(params.total)];
+    row.extend(Part::ALL.map(|part| grouped(params.part(part))));
+    row.push(short(architecture.flops(Counter::Exact).unwrap_or(0)));
+    row.push(format!("{}B", short(architecture.memory().total())));
+    row
+}
+
+fn tensors(architecture: &Architecture, json: bool) {
+    let mut rows = Vec::new();
+    for tensor in architecture.tensors() {
+        let shape: Vec<u32> = tensor.shape.into_iter().take_while(|size| *size > 0).collect();
+        if json {
+            output::line(json!({"name": tensor.name(), "role": format!("{:?}", tensor.role), "block": tensor.block, "shape": shape,
+                "matrix": tensor.matrix().map(|(m, n)| [m, n]), "counted": tensor.counted}));
+        } else {
+            let block = tensor.block.map_or(String::new(), |block| block.to_string());
+            rows.push(vec![tensor.name(), format!("{:?}", tensor.role), block, format!("{shape:?}"), grouped(tensor.len())]);
+        }
+    }
+    if !json {
+        output::line(output::table(&["tensor", "role", "block", "shape", "entries"], rows));
+    }
+}

@@ -1,0 +1,57 @@
+//! `foretell doctor`: what this machine offers and where the data is.
+
+use crate::output;
+use foretell::benchmark;
+use foretell::error::Result;
+use serde_json::{Map, Value, json};
+
+pub fn run(json: bool) -> Result<()> {
+    let facts = [
+        ("version", json!(env!("CARGO_PKG_VERSION"))),
+        ("cores", json!(std::thread::available_parallelism().map_or(1, usize::from))),
+        ("vector", json!(vector())),
+        ("memory_bytes", json!(memory())),
+        ("spaces", json!(foretell::space::PRESETS.len())),
+        ("proxies", json!(foretell::proxy::CATALOGUE.len())),
+        ("benchmarks", json!(benchmark::folder(None).ok().and_then(|folder| benchmark::names(&folder).ok()))),
+    ];
+    if json {
+        output::line(Value::Object(facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>()));
+        return Ok(());
+    }
+    let text = |value: &Value| match value {
+        Value::Null => "not found".to_owned(),
+        Value::String(word) => word.clone(),
+        Value::Array(list) => list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    };
+    for (key, value) in &facts {
+        output::line(format!("{key:<14}{}", text(value)));
+    }
+    if let Err(missing) = benchmark::folder(None) {
+        output::line(format!("\n{missing}\nOnly `foretell bench` needs them."));
+    }
+    Ok(())
+}
+
+fn vector() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::arch::is_x86_feature_detected!("avx512f") {
+            return "AVX-512";
+        }
+        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+            return "AVX2 + FMA";
+        }
+    }
+    "baseline"
+}
+
+/// Free memory, or what a control group allows if that is less.
+fn memory() -> Option<u64> {
+    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = info.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    let free = line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024;
+    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse::<u64>().ok());
+    Some(group.map_or(free, |limit| limit.min(free)))
+}

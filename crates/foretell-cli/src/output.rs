@@ -1,0 +1,76 @@
+//! Tables and numbers for people, JSON for programs; results on stdout, everything else on stderr.
+
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use foretell::architecture::Architecture;
+use foretell::space;
+use serde_json::Value;
+use std::io::{self, Write};
+
+/// Writes a line to stdout; a reader that has gone away is no error.
+pub fn line(text: impl std::fmt::Display) {
+    let mut out = io::stdout().lock();
+    if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
+        std::process::exit(0);
+    }
+}
+
+const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// A table in the style that papers use: a rule under the header, nothing else. Columns from the second on are right-aligned if they hold numbers.
+pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> Table {
+    let mut table = Table::new();
+    table.load_style(STYLE).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(header.iter().copied());
+    let numeric = |text: &String| text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit() || "-–.≈".contains(c));
+    for (i, column) in table.column_iter_mut().enumerate() {
+        if i > 0 && rows.iter().all(|row| row.get(i).is_none_or(numeric)) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.add_rows(rows);
+    table
+}
+
+/// 1234567 → 1,234,567.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// 5_300_000 → 5.30M.
+pub fn short(n: u64) -> String {
+    for (unit, name) in [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")] {
+        if n as f64 >= unit {
+            return format!("{:.2}{name}", n as f64 / unit);
+        }
+    }
+    n.to_string()
+}
+
+/// Three decimals without the leading zero, or a dash.
+pub fn decimals(x: Option<f64>) -> String {
+    x.map_or("–".to_owned(), |x| format!("{x:.3}").replacen("0.", ".", 1))
+}
+
+/// The genes of an architecture on one line.
+pub fn genes(architecture: &Architecture) -> String {
+    let object = space::write_architecture(architecture);
+    let plain = object.iter().filter(|(key, _)| !["space", "family"].contains(&key.as_str()));
+    let text = |value: &Value| match value {
+        Value::Array(list) if list.iter().all(|v| !v.is_object()) => {
+            let words: Vec<String> = list.iter().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).collect();
+            format!("[{}]", words.join(" "))
+        }
+        Value::Array(list) => format!("[{} nodes]", list.len()),
+        Value::String(word) => word.clone(),
+        other => other.to_string(),
+    };
+    plain.map(|(key, value)| format!("{key} {}", text(value))).collect::<Vec<_>>().join("  ")
+}

@@ -1,0 +1,175 @@
+//! How well proxies rank a benchmark, beside the trivial baselines.
+
+use super::{Benchmark, Column};
+use crate::error::Result;
+use crate::proxy::Request;
+use crate::rank::{self, Band, Interval, PairAgreement};
+use rayon::prelude::*;
+use serde::Serialize;
+use serde_json::Value;
+use std::time::Instant;
+
+/// How the comparison is made.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Bootstrap resamples behind each interval; 0 for none.
+    pub resamples: usize,
+    /// Seed of the resamples.
+    pub seed: u64,
+    /// Pairs whose parameters differ by less than this share count as close in size.
+    pub close: f64,
+    /// Equal-count bands of parameters.
+    pub bands: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { resamples: 1000, seed: 0, close: 0.1, bands: 3 }
+    }
+}
+
+/// A benchmark's table of proxies.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// The benchmark.
+    pub benchmark: String,
+    /// The family of its networks.
+    pub family: String,
+    /// The column ranked against.
+    pub target: String,
+    /// Whether smaller values of it are better.
+    pub lower_is_better: bool,
+    /// Labelled networks.
+    pub n: usize,
+    /// Networks without a label, left out.
+    pub unlabelled: usize,
+    /// One entry per proxy, best tau first.
+    pub proxies: Vec<Agreement>,
+}
+
+/// How well one proxy ranks. A statistic that is not defined, such as one of a constant score, is absent.
+#[derive(Debug, Serialize)]
+pub struct Agreement {
+    /// The proxy as asked for.
+    pub name: String,
+    /// Whether it is a mere count.
+    pub trivial: bool,
+    /// Kendall's tau-b.
+    pub kendall: Option<f64>,
+    /// Its 95 % interval.
+    pub kendall_ci: Option<[f64; 2]>,
+    /// Kendall's tau-a.
+    pub kendall_a: Option<f64>,
+    /// Spearman's rho on average ranks.
+    pub spearman: Option<f64>,
+    /// Its 95 % interval.
+    pub spearman_ci: Option<[f64; 2]>,
+    /// Pearson's r.
+    pub pearson: Option<f64>,
+    /// Tau-b with the parameter count held fixed.
+    pub kendall_given_params: Option<f64>,
+    /// Tau-b with depth held fixed.
+    pub kendall_given_depth: Option<f64>,
+    /// Ordered pairs right among networks whose parameters differ by less than 10 %.
+    pub close_pairs: Option<PairAgreement>,
+    /// Agreement within bands of parameters.
+    pub bands: Vec<Band>,
+    /// Share of the true best found among the proxy's best: 10, 30 and 50 %.
+    pub top_overlap: [Option<f64>; 3],
+    /// The best true rank among the proxy's best 10 %.
+    pub best_true_rank: Option<f64>,
+    /// Different scores.
+    pub distinct: usize,
+    /// Networks it could not score.
+    pub failed: usize,
+    /// What the first failure was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// Wall time of scoring, per network.
+    pub seconds_per_architecture: f64,
+}
+
+/// Scores every labelled network and compares the order with the target's.
+///
+/// The trivial baselines are always part of the table, and so is each reading of the parameter count where a family
+/// has several.
+pub fn evaluate(benchmark: &Benchmark, target: &Column, requests: &[Request], settings: &Settings) -> Result<Report> {
+    let labelled: Vec<usize> = (0..target.values.len()).filter(|i| target.values[*i].is_some()).collect();
+    let sign = if target.lower_is_better { -1.0 } else { 1.0 };
+    let truth: Vec<f64> = labelled.iter().filter_map(|i| target.values[*i]).map(|value| sign * value).collect();
+    let size: Vec<f64> = labelled.iter().map(|i| benchmark.architectures[*i].params().total as f64).collect();
+    let depth: Vec<f64> = labelled.iter().map(|i| benchmark.architectures[*i].depth() as f64).collect();
+    let baselines = baselines(benchmark, requests)?;
+    let mut proxies = Vec::new();
+    for request in requests.iter().chain(&baselines) {
+        let start = Instant::now();
+        let scores: Vec<Result<f64>> =
+            labelled.par_iter().map(|i| request.score(&benchmark.architectures[*i])).collect();
+        let seconds = start.elapsed().as_secs_f64() / labelled.len().max(1) as f64;
+        proxies.push(agreement(request, scores, &truth, &size, &depth, seconds, settings));
+    }
+    proxies.sort_by(|a, b| b.kendall.unwrap_or(-2.0).total_cmp(&a.kendall.unwrap_or(-2.0)));
+    Ok(Report {
+        benchmark: benchmark.name.clone(),
+        family: benchmark.architectures.first().map_or(String::new(), |a| a.family().name().to_owned()),
+        target: target.name.clone(),
+        lower_is_better: target.lower_is_better,
+        n: labelled.len(),
+        unlabelled: target.values.len() - labelled.len(),
+        proxies,
+    })
+}
+
+/// The trivial proxies that were not asked for, and the parameter count in each mode of the family.
+fn baselines(benchmark: &Benchmark, requests: &[Request]) -> Result<Vec<Request>> {
+    let mut labels: Vec<String> = Vec::new();
+    labels.extend(crate::proxy::CATALOGUE.iter().filter(|e| e.about.trivial).map(|e| e.about.name.to_owned()));
+    if let Some(architecture) = benchmark.architectures.first()
+        && let Ok(field) = architecture.family().field("mode")
+        && let crate::architecture::Kind::Name(modes) = field.kind
+    {
+        let mode = |a: &crate::architecture::Architecture| a.to_json().get("mode").cloned().unwrap_or(Value::Null);
+        labels.extend(modes.iter().filter(|m| mode(architecture) != **m).map(|m| format!("params[mode={m}]")));
+    }
+    labels.retain(|label| !requests.iter().any(|request| request.label() == label));
+    labels.iter().map(|label| Request::parse(label)).collect()
+}
+
+fn agreement(
+    request: &Request,
+    scores: Vec<Result<f64>>,
+    truth: &[f64],
+    size: &[f64],
+    depth: &[f64],
+    seconds: f64,
+    settings: &Settings,
+) -> Agreement {
+    let failure = scores.iter().find_map(|score| score.as_ref().err().map(ToString::to_string));
+    let scored: Vec<usize> = (0..scores.len()).filter(|i| scores[*i].is_ok()).collect();
+    let pick = |column: &[f64]| scored.iter().map(|i| column[*i]).collect::<Vec<f64>>();
+    let score: Vec<f64> = scores.iter().filter_map(|score| score.as_ref().ok().copied()).collect();
+    let (truth, size, depth) = (pick(truth), pick(size), pick(depth));
+    let pair = |interval: Interval| [interval.low, interval.high];
+    let (resamples, seed) = (settings.resamples, settings.seed);
+    let share = |percent: usize| (score.len() * percent).div_ceil(100);
+    Agreement {
+        name: request.label().to_owned(),
+        trivial: request.about().trivial,
+        kendall: rank::kendall_tau_b(&score, &truth),
+        kendall_ci: rank::kendall_interval(&score, &truth, resamples, seed).map(pair),
+        kendall_a: rank::kendall_tau_a(&score, &truth),
+        spearman: rank::spearman(&score, &truth),
+        spearman_ci: rank::spearman_interval(&score, &truth, resamples, seed).map(pair),
+        pearson: rank::pearson(&score, &truth),
+        kendall_given_params: rank::partial_kendall(&score, &truth, &size),
+        kendall_given_depth: rank::partial_kendall(&score, &truth, &depth),
+        close_pairs: rank::close_pair_agreement(&score, &truth, &size, settings.close),
+        bands: rank::banded(&score, &truth, &size, settings.bands),
+        top_overlap: [10, 30, 50].map(|percent| rank::top_k_overlap(&score, &truth, share(percent))),
+        best_true_rank: rank::best_true_rank(&score, &truth, share(10)),
+        distinct: rank::distinct(&score),
+        failed: scores.len() - score.len(),
+        failure,
+        seconds_per_architecture: seconds,
+    }
+}

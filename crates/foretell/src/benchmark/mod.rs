@@ -1,0 +1,193 @@
+//! Published accuracy tables: load, look up, and how well proxies rank what was really trained.
+//!
+//! A benchmark is a folder of tables; its name is the folder's, or `folder/file` for a further table in it. Tables are
+//! understood by their columns, so a new file of a known kind works without code: see [`Benchmark::load`].
+
+mod agreement;
+mod row;
+mod table;
+
+pub use agreement::{Agreement, Report, Settings, evaluate};
+pub use row::Count;
+
+use crate::architecture::Architecture;
+use crate::catalogue;
+use crate::error::{Error, Result};
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+use table::Row;
+
+/// Trained networks and what became of them.
+pub struct Benchmark {
+    /// Its name, as asked for.
+    pub name: String,
+    /// One architecture per labelled network.
+    pub architectures: Vec<Architecture>,
+    /// The columns of the table, one value per architecture, missing ones `None`.
+    pub columns: Vec<Column>,
+    /// Counts that the table publishes, beside ours, for every row.
+    pub counts: Vec<Count>,
+    /// Text columns, for picking rows.
+    labels: Vec<Map<String, Value>>,
+}
+
+/// One numeric column that is no gene.
+#[derive(Clone)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Whether smaller is better.
+    pub lower_is_better: bool,
+    /// One value per architecture.
+    pub values: Vec<Option<f64>>,
+}
+
+impl Column {
+    /// Whether it is a result of training, as opposed to a count, a time or another program's metric.
+    pub fn is_label(&self) -> bool {
+        let name = self.name.as_str();
+        let other = ["ref_", "params", "num_params", "trained_group", "recipe_", "num_", "experiment_", "run", "id", "seed"];
+        let cost = ["_seconds", "_ms", "_mb", "flops"];
+        !other.iter().any(|start| name.starts_with(start)) && !cost.iter().any(|end| name.ends_with(end))
+    }
+}
+
+/// The folder that holds the benchmarks: `given`, else `FORETELL_BENCHMARKS`, else `../shared/benchmarks`.
+pub fn folder(given: Option<&Path>) -> Result<PathBuf> {
+    let set = std::env::var_os("FORETELL_BENCHMARKS").map(PathBuf::from);
+    let folder = given.map(Path::to_owned).or(set).unwrap_or_else(|| PathBuf::from("../shared/benchmarks"));
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    let message = "no benchmark folder is here. It holds one folder per benchmark, each with architectures.jsonl \
+                   (one network a line: its genes and its results). Name yours with --data FOLDER or FORETELL_BENCHMARKS";
+    Err(Error::input(folder.display().to_string(), message))
+}
+
+/// The names of all benchmarks in a folder, further tables as `folder/file`.
+pub fn names(folder: &Path) -> Result<Vec<String>> {
+    let read = |path: &Path| -> Result<Vec<PathBuf>> {
+        let entries = std::fs::read_dir(path).map_err(|source| Error::Read { path: path.into(), source })?;
+        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        paths.sort();
+        Ok(paths)
+    };
+    let mut names = Vec::new();
+    for inside in read(folder)?.into_iter().filter(|path| path.is_dir()) {
+        let name = inside.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let tables = read(&inside)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "jsonl"));
+        for table in tables {
+            match table.file_stem().and_then(|stem| stem.to_str()) {
+                Some("architectures" | "recipes") => names.push(name.clone()),
+                Some(stem) => names.push(format!("{name}/{stem}")),
+                None => {}
+            }
+        }
+    }
+    Ok(names)
+}
+
+impl Benchmark {
+    /// Loads a benchmark by name from a folder of benchmarks.
+    ///
+    /// A row's space is its column `space`, else follows from its columns: `nodes` is a recurrent cell,
+    /// `operation_type` FlexiBERT, `base_dim` PiT, `mlp_ratio` AutoFormer, `model_dim` GPT-2 or Transformer-XL (column
+    /// `backbone`, else the folder's name). A table `recipes` is joined with `runs.csv` by `recipe_group`; rows of one
+    /// `recipe_group` are one network, its results averaged.
+    pub fn load(folder: &Path, name: &str) -> Result<Self> {
+        let known = names(folder)?;
+        if !known.iter().any(|known| known == name) {
+            return Err(catalogue::unknown("benchmark", name, known.iter().map(String::as_str)));
+        }
+        let rows = table::read(folder, name)?;
+        let mut counts = Vec::new();
+        let mut read = Vec::with_capacity(rows.len());
+        let hints = row::Hints::of(name, &rows)?;
+        for Row { place, values } in &rows {
+            let architecture = row::architecture(values, &hints).map_err(|e| e.at(place))?;
+            counts.extend(row::counts(place, values, &architecture));
+            read.push(architecture);
+        }
+        let groups = table::groups(&rows);
+        let genes = |key: &str| read.first().is_some_and(|a| a.family().knows(key));
+        let columns = table::numeric(&rows, &groups).into_iter().filter(|column| !genes(&column.name)).collect();
+        let firsts: Vec<usize> = groups.iter().map(|group| group[0]).collect();
+        let texts = |i: &usize| rows[*i].values.iter().filter(|(_, v)| v.is_string()).map(|(k, v)| (k.clone(), v.clone()));
+        Ok(Benchmark {
+            name: name.to_owned(),
+            labels: firsts.iter().map(|i| texts(i).collect()).collect(),
+            architectures: firsts.iter().map(|i| read[*i].clone()).collect(),
+            columns,
+            counts,
+        })
+    }
+
+    /// The column of this name.
+    pub fn column(&self, name: &str) -> Result<&Column> {
+        self.columns.iter().find(|column| column.name == name).ok_or_else(|| {
+            catalogue::unknown("target", name, self.columns.iter().map(|column| column.name.as_str()))
+        })
+    }
+
+    /// The first column that is a result of training.
+    pub fn default_target(&self) -> Result<&Column> {
+        self.columns.iter().find(|column| column.is_label()).ok_or_else(|| {
+            Error::input(self.name.as_str(), "has no column with a result of training; name one with --target")
+        })
+    }
+
+    /// The rows whose text column `key` is `value`.
+    pub fn filter(&self, key: &str, value: &str) -> Result<Self> {
+        let keep: Vec<usize> =
+            (0..self.labels.len()).filter(|i| self.labels[*i].get(key).and_then(Value::as_str) == Some(value)).collect();
+        if keep.is_empty() {
+            let mut seen: Vec<String> =
+                self.labels.iter().filter_map(|label| Some(format!("{key}={}", label.get(key)?.as_str()?))).collect();
+            seen.sort();
+            seen.dedup();
+            let message = format!("no row has {key}={value}; there is {}", if seen.is_empty() { "no such column".into() } else { seen.join(", ") });
+            return Err(Error::input(self.name.as_str(), message));
+        }
+        Ok(self.select(&keep))
+    }
+
+    /// The benchmark split by family, for rankings that compare like with like.
+    pub fn by_family(&self) -> Vec<Self> {
+        let mut families: Vec<&str> = self.architectures.iter().map(|a| a.family().name()).collect();
+        families.sort_unstable();
+        families.dedup();
+        let part = |family: &&str| {
+            let rows: Vec<usize> =
+                (0..self.architectures.len()).filter(|i| self.architectures[*i].family().name() == *family).collect();
+            self.select(&rows)
+        };
+        families.iter().map(part).collect()
+    }
+
+    /// The first `n` rows.
+    pub fn limit(&self, n: usize) -> Self {
+        self.select(&(0..n.min(self.architectures.len())).collect::<Vec<_>>())
+    }
+
+    /// The same table with a field of every architecture set.
+    pub fn with(mut self, key: &str, value: &Value) -> Result<Self> {
+        for architecture in &mut self.architectures {
+            *architecture = architecture.with(key, value)?;
+        }
+        Ok(self)
+    }
+
+    fn select(&self, rows: &[usize]) -> Self {
+        let column = |column: &Column| Column {
+            values: rows.iter().map(|i| column.values[*i]).collect(),
+            ..column.clone()
+        };
+        Benchmark {
+            name: self.name.clone(),
+            architectures: rows.iter().map(|i| self.architectures[*i].clone()).collect(),
+            columns: self.columns.iter().map(column).collect(),
+            counts: Vec::new(),
+            labels: rows.iter().map(|i| self.labels[*i].clone()).collect(),
+        }
+    }
+}

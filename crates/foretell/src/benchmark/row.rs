@@ -1,0 +1,140 @@
+//! From a table's row to an architecture of one of our spaces, and the counts that the table publishes for it.
+
+use super::table::Row;
+use crate::architecture::{Architecture, Counter, Part};
+use crate::error::{Error, Result};
+use crate::space::{self, preset};
+use serde_json::{Map, Value, json};
+
+/// A count that a table publishes, beside ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Count {
+    /// File and line.
+    pub place: String,
+    /// The table's column.
+    pub column: String,
+    /// What the table says.
+    pub published: u64,
+    /// What we count.
+    pub ours: u64,
+}
+
+/// What no row says but the whole table implies.
+pub(super) struct Hints {
+    folder: String,
+    vocabulary: Option<u64>,
+}
+
+/// Words of Penn Treebank, the vocabulary of recurrent cells where the table does not imply another.
+const PTB_WORDS: u64 = 10_000;
+/// Cut-offs of the One Billion Word vocabulary, whose softmax ties no projection.
+const LM1B_CUTOFFS: [u64; 3] = [59997, 99997, 639997];
+/// Sequences of One Billion Word are this long, those of WikiText-103 longer.
+const LM1B_TOKENS: u64 = 32;
+
+impl Hints {
+    pub fn of(name: &str, rows: &[Row]) -> Result<Self> {
+        let mut hints = Hints { folder: name.to_owned(), vocabulary: None };
+        // Cells do not say their vocabulary. Each word costs an embedding and a bias, so one published total does.
+        if let Some(Row { place, values }) = rows.first().filter(|row| row.values.contains_key("nodes")) {
+            let cell = architecture(values, &hints).map_err(|e| e.at(place))?;
+            let (embedding, own) = (cell.params().part(Part::Embedding) / PTB_WORDS, cell.params().total);
+            let total = values.get("num_params").and_then(Value::as_u64).unwrap_or(own);
+            let words = (total + PTB_WORDS * (embedding + 1)).checked_sub(own).map(|rest| rest / (embedding + 1));
+            hints.vocabulary = words.filter(|words| *words > 0);
+        }
+        Ok(hints)
+    }
+}
+
+/// The preset whose family a row's columns describe.
+fn detect(row: &Map<String, Value>, hints: &Hints) -> Result<&'static str> {
+    let has = |key: &str| row.contains_key(key);
+    let backbone = row.get("backbone").and_then(Value::as_str).unwrap_or(&hints.folder);
+    Ok(match () {
+        () if has("nodes") => "nasbench-nlp",
+        () if has("operation_type") => "flexibert",
+        () if has("base_dim") && has("sr_ratio") => "shunted",
+        () if has("base_dim") => "pit-ti",
+        () if has("mlp_ratio") => "autoformer-tiny",
+        () if has("qkv_rank") => "lonas-llama",
+        () if (has("model_dim") || has("d_model")) && backbone.replace('_', "-").contains("transformer-xl") => "transformer-xl",
+        () if has("model_dim") || has("d_model") => "gpt2",
+        () if has("ffn_dim") && has("num_layers") => "bert",
+        () => {
+            let message = "has no 'space', and its columns are those of no known kind of table";
+            return Err(Error::input("", message));
+        }
+    })
+}
+
+/// The architecture that a row describes.
+pub(super) fn architecture(row: &Map<String, Value>, hints: &Hints) -> Result<Architecture> {
+    let named = row.get("space").and_then(Value::as_str);
+    let space = match named {
+        Some(name) => space::open(name)?,
+        None => preset(detect(row, hints)?)?,
+    };
+    let family = space.definition().family;
+    let mut genes: Map<String, Value> =
+        row.iter().filter(|(key, _)| family.knows(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
+    for value in genes.values_mut().filter(|value| value.as_i64() == Some(-1)) {
+        *value = Value::Null;
+    }
+    match family.name() {
+        "vit" if !row.contains_key("head_dim") => {
+            genes.insert("head_dim".into(), Value::Null);
+            genes.entry("relative_position").or_insert(false.into());
+        }
+        "recurrent" => {
+            if let Some(words) = hints.vocabulary {
+                genes.entry("vocab_size").or_insert(words.into());
+            }
+        }
+        "gpt2" | "transformer-xl" if row.get("context_len").and_then(Value::as_u64) == Some(LM1B_TOKENS) => {
+            genes.entry("cutoffs").or_insert(json!(LM1B_CUTOFFS));
+            genes.entry("tie_projs").or_insert(false.into());
+        }
+        _ => {}
+    }
+    if family.knows("num_classes") && row.contains_key("params_cifar100") {
+        genes.entry("num_classes").or_insert(100.into());
+    }
+    space.read(&genes)
+}
+
+/// Every count the row publishes, beside ours.
+pub(super) fn counts(place: &str, row: &Map<String, Value>, architecture: &Architecture) -> Vec<Count> {
+    let in_mode = |mode: &str| Some(architecture.with("mode", &mode.into()).ok()?.params().total);
+    let counted = counted_as(row, architecture);
+    let params = counted.as_ref().unwrap_or(architecture).params();
+    let ours = |column: &str| match column {
+        "params_reference" => in_mode("published"),
+        "params_as_described" => in_mode("spec"),
+        "params_as_trained" => in_mode("as-trained"),
+        "params_decoder" => Some(params.decoder()),
+        "params_attention" => Some(params.part(Part::Attention)),
+        "params_ffn" => Some(params.part(Part::Ffn)),
+        "params_embedding" => Some(params.part(Part::Embedding)),
+        "params_total" | "num_params" | "params" | "params_cifar100" => Some(params.total),
+        "flops" => architecture.flops(Counter::Published),
+        _ => None,
+    };
+    let count = |(column, value): (&String, &Value)| {
+        let published = value.as_u64()?;
+        Some(Count { place: place.to_owned(), column: column.clone(), published, ours: ours(column)? })
+    };
+    row.iter().filter_map(count).collect()
+}
+
+/// One published summary of GPT-2 networks counts Transformer-XL layers; such a row is counted as what it counted.
+fn counted_as(row: &Map<String, Value>, architecture: &Architecture) -> Option<Architecture> {
+    let attention = row.get("params_attention")?.as_u64()?;
+    if architecture.family().name() != "gpt2" || architecture.params().part(Part::Attention) == attention {
+        return None;
+    }
+    let mut object = architecture.to_json();
+    object.insert("family".into(), "transformer-xl".into());
+    let other = space::read_architecture(&Value::Object(object)).ok()?;
+    (other.params().part(Part::Attention) == attention).then_some(other)
+}

@@ -1,0 +1,40 @@
+//! Attention parameters: the weights of all token mixers.
+//!
+//! ```text
+//! s = attention weights
+//! ```
+//!
+//! - Paper: none; a baseline that every proxy has to beat.
+//! - Direction: higher is better. Cost: the architecture alone.
+//! - Departures from the paper: none known.
+use super::{About, Cost, Direction, Proxy, Signals};
+use crate::architecture::Part;
+use crate::error::Result;
+use serde::Deserialize;
+
+/// See the [module documentation](self).
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AttentionParams {}
+
+pub(super) const ABOUT: &About = &About {
+    name: "attention-params",
+    sentence: "Attention parameters: the weights of all token mixers.",
+    formula: "s = attention weights",
+    paper: "baseline",
+    direction: Direction::Higher,
+    cost: Cost::Shape,
+    trivial: true,
+    options: &[],
+    departures: "none",
+    published: "GPT-2 WikiText-103 .883/.977 (tau/rho)",
+};
+
+impl Proxy for AttentionParams {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn score(&self, seen: &Signals) -> Result<f64> {
+        Ok(seen.architecture().params().part(Part::Attention) as f64)
+    }
+}

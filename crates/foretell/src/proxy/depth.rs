@@ -1,0 +1,39 @@
+//! Depth: how many blocks there are.
+//!
+//! ```text
+//! s = number of blocks (nodes of a recurrent cell)
+//! ```
+//!
+//! - Paper: none; a baseline that every proxy has to beat.
+//! - Direction: higher is better. Cost: the architecture alone.
+//! - Departures from the paper: none known.
+use super::{About, Cost, Direction, Proxy, Signals};
+use crate::error::Result;
+use serde::Deserialize;
+
+/// See the [module documentation](self).
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Depth {}
+
+pub(super) const ABOUT: &About = &About {
+    name: "depth",
+    sentence: "Depth: how many blocks there are.",
+    formula: "s = number of blocks (nodes of a recurrent cell)",
+    paper: "baseline",
+    direction: Direction::Higher,
+    cost: Cost::Shape,
+    trivial: true,
+    options: &[],
+    departures: "none",
+    published: "FlexiBERT .682/.834 (tau/rho)",
+};
+
+impl Proxy for Depth {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn score(&self, seen: &Signals) -> Result<f64> {
+        Ok(seen.architecture().depth() as f64)
+    }
+}

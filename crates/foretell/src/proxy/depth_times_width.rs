@@ -1,0 +1,41 @@
+//! Depth times width: the number of residual features over all blocks.
+//!
+//! ```text
+//! s = sum over blocks of the residual width
+//! ```
+//!
+//! - Paper: none; a baseline that every proxy has to beat.
+//! - Direction: higher is better. Cost: the architecture alone.
+//! - Departures from the paper: none known.
+use super::{About, Cost, Direction, Proxy, Signals};
+use crate::error::Result;
+use serde::Deserialize;
+
+/// See the [module documentation](self).
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DepthTimesWidth {}
+
+pub(super) const ABOUT: &About = &About {
+    name: "depth-times-width",
+    sentence: "Depth times width: the number of residual features over all blocks.",
+    formula: "s = sum over blocks of the residual width",
+    paper: "baseline",
+    direction: Direction::Higher,
+    cost: Cost::Shape,
+    trivial: true,
+    options: &[],
+    departures: "none",
+    published: "FlexiBERT .745/.875, GPT-2 WikiText-103 .838/.957 (tau/rho)",
+};
+
+impl Proxy for DepthTimesWidth {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn score(&self, seen: &Signals) -> Result<f64> {
+        let mut sum = 0;
+        seen.architecture().blocks(&mut |block| sum += block.width);
+        Ok(sum as f64)
+    }
+}

@@ -1,0 +1,40 @@
+//! Feed-forward parameters: the weights of all feed-forward layers.
+//!
+//! ```text
+//! s = feed-forward weights
+//! ```
+//!
+//! - Paper: none; a baseline that every proxy has to beat.
+//! - Direction: higher is better. Cost: the architecture alone.
+//! - Departures from the paper: none known.
+use super::{About, Cost, Direction, Proxy, Signals};
+use crate::architecture::Part;
+use crate::error::Result;
+use serde::Deserialize;
+
+/// See the [module documentation](self).
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FfnParams {}
+
+pub(super) const ABOUT: &About = &About {
+    name: "ffn-params",
+    sentence: "Feed-forward parameters: the weights of all feed-forward layers.",
+    formula: "s = feed-forward weights",
+    paper: "baseline",
+    direction: Direction::Higher,
+    cost: Cost::Shape,
+    trivial: true,
+    options: &[],
+    departures: "none",
+    published: "",
+};
+
+impl Proxy for FfnParams {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn score(&self, seen: &Signals) -> Result<f64> {
+        Ok(seen.architecture().params().part(Part::Ffn) as f64)
+    }
+}

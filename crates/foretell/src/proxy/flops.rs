@@ -1,0 +1,64 @@
+//! FLOPs: how much work one forward pass of one input is.
+//!
+//! ```text
+//! s = multiply-adds of one forward pass
+//! ```
+//!
+//! - Paper: none; a baseline that every proxy has to beat.
+//! - Direction: higher is better. Cost: the architecture alone.
+//! - Departures from the paper: none known. `counter = published` follows AutoFormer's released counter, which adds a
+//!   token twice; other families have no published counter worth following.
+use super::{About, Cost, Direction, Proxy, Signals};
+use crate::architecture::Counter;
+use crate::error::{Error, Result};
+use serde::Deserialize;
+
+/// See the [module documentation](self).
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Flops {
+    counter: Which,
+}
+
+#[derive(Debug, Deserialize, Clone, Copy)]
+#[serde(rename_all = "kebab-case")]
+enum Which {
+    Exact,
+    Published,
+}
+
+impl Default for Flops {
+    fn default() -> Self {
+        Flops { counter: Which::Exact }
+    }
+}
+
+pub(super) const ABOUT: &About = &About {
+    name: "flops",
+    sentence: "FLOPs: how much work one forward pass of one input is.",
+    formula: "s = multiply-adds of one forward pass",
+    paper: "baseline",
+    direction: Direction::Higher,
+    cost: Cost::Shape,
+    trivial: true,
+    options: &[("counter", "exact", "exact, or published: as AutoFormer's released code counts")],
+    departures: "none",
+    published: "ETAS prints .49/.68, .58/.78, .52/.74 on AutoFormer tiny, small, base (tau/rho)",
+};
+
+impl Proxy for Flops {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn score(&self, seen: &Signals) -> Result<f64> {
+        let (architecture, counter) = match self.counter {
+            Which::Exact => (seen.architecture(), Counter::Exact),
+            Which::Published => (seen.architecture(), Counter::Published),
+        };
+        let count = architecture.flops(counter).ok_or_else(|| Error::NotDefined {
+            proxy: ABOUT.name,
+            reason: format!("the {} family has no published counter: use counter=exact", architecture.family().name()),
+        })?;
+        Ok(count as f64)
+    }
+}

@@ -1,0 +1,55 @@
+//! LPZero's GPT-2 winner in closed form: what it measures once softmax of tiny gradients is seen to be uniform.
+//!
+//! ```text
+//! s = −(1/4L) Σ_l [2σ²(1 + 1/(2L)) + 3/d² + 1/f_l²]        σ = 0.02    d: width    f_l: feed-forward width
+//! ```
+//!
+//! Per matrix the winner is mean(W²) + mean(softmax(g)²): the variance of the initialisation plus one over the squared
+//! number of inputs.
+//!
+//! - Paper: *LPZero* (Dong et al., EMNLP 2024), GPT-2 winner, which sorts ascending: the sign is turned here.
+//! - Direction: higher is better. Cost: the architecture alone.
+//! - Departures from the paper: the closed form itself. Defined for GPT-2 only.
+use super::{About, Cost, Direction, Proxy, Signals, ordered_sum};
+use crate::architecture::Gpt2;
+use crate::error::{Error, Result};
+use serde::Deserialize;
+
+/// See the [module documentation](self).
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LpZeroClosed {}
+
+pub(super) const ABOUT: &About = &About {
+    name: "lpzero-closed",
+    sentence: "LPZero's GPT-2 winner in closed form: no gradient, the same ranking.",
+    formula: "s = −(1/4L) Σ_l [2σ²(1 + 1/(2L)) + 3/d² + 1/f_l²],  σ = 0.02",
+    paper: "LPZero (Dong et al., EMNLP 2024)",
+    direction: Direction::Higher,
+    cost: Cost::Shape,
+    trivial: false,
+    options: &[],
+    departures: "closed form of the released winner; GPT-2 only",
+    published: "GPT-2 WikiText-103 .886/.980 with gradients (tau/rho)",
+};
+
+impl Proxy for LpZeroClosed {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn score(&self, seen: &Signals) -> Result<f64> {
+        let architecture = seen.architecture();
+        if architecture.family().name() != "gpt2" {
+            let reason = format!("the closed form holds for gpt2, not for {}", architecture.family().name());
+            return Err(Error::NotDefined { proxy: ABOUT.name, reason });
+        }
+        let v = Gpt2(architecture);
+        let (l, d) = (v.n_layer() as f64, v.d_model() as f64);
+        let variance = 0.02 * 0.02;
+        let layers = (0..architecture.positions()).map(|i| {
+            let f = v.d_inner(i) as f64;
+            2.0 * variance * (1.0 + 1.0 / (2.0 * l)) + 3.0 / (d * d) + 1.0 / (f * f)
+        });
+        Ok(-ordered_sum(layers.collect()) / (4.0 * l))
+    }
+}

@@ -1,0 +1,39 @@
+//! Parameter count: how large the network is.
+//!
+//! ```text
+//! s = number of weights
+//! ```
+//!
+//! - Paper: none; a baseline that every proxy has to beat.
+//! - Direction: higher is better. Cost: the architecture alone.
+//! - Departures from the paper: none known.
+use super::{About, Cost, Direction, Proxy, Signals};
+use crate::error::Result;
+use serde::Deserialize;
+
+/// See the [module documentation](self).
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {}
+
+pub(super) const ABOUT: &About = &About {
+    name: "params",
+    sentence: "Parameter count: how large the network is.",
+    formula: "s = number of weights",
+    paper: "baseline",
+    direction: Direction::Higher,
+    cost: Cost::Shape,
+    trivial: true,
+    options: &[],
+    departures: "none",
+    published: "GPT-2 WikiText-103 .582/.737 (tau/rho); FlexiBERT .454/.653 as published, .485/.676 as described, .573/.765 as trained",
+};
+
+impl Proxy for Params {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn score(&self, seen: &Signals) -> Result<f64> {
+        Ok(seen.architecture().params().total as f64)
+    }
+}

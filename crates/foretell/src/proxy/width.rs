@@ -1,0 +1,44 @@
+//! Width: how wide a block is on average.
+//!
+//! ```text
+//! s = mean over blocks of the residual width
+//! ```
+//!
+//! - Paper: none; a baseline that every proxy has to beat.
+//! - Direction: higher is better. Cost: the architecture alone.
+//! - Departures from the paper: none known.
+use super::{About, Cost, Direction, Proxy, Signals};
+use crate::error::Result;
+use serde::Deserialize;
+
+/// See the [module documentation](self).
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Width {}
+
+pub(super) const ABOUT: &About = &About {
+    name: "width",
+    sentence: "Width: how wide a block is on average.",
+    formula: "s = mean over blocks of the residual width",
+    paper: "baseline",
+    direction: Direction::Higher,
+    cost: Cost::Shape,
+    trivial: true,
+    options: &[],
+    departures: "none",
+    published: "",
+};
+
+impl Proxy for Width {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn score(&self, seen: &Signals) -> Result<f64> {
+        let (mut sum, mut blocks) = (0, 0u64);
+        seen.architecture().blocks(&mut |block| {
+            sum += block.width;
+            blocks += 1;
+        });
+        Ok(sum as f64 / blocks as f64)
+    }
+}

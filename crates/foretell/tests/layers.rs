@@ -1,0 +1,50 @@
+//! Keeps the import table of ARCHITECTURE.md true: which module may name which.
+
+use std::fs;
+use std::path::Path;
+
+/// Module, and the modules of the library that it may name.
+const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("error", &[]),
+    ("seed", &[]),
+    ("catalogue", &["error"]),
+    ("architecture", &["catalogue", "error"]),
+    ("space", &["architecture", "catalogue", "error", "seed"]),
+    ("proxy", &["architecture", "catalogue", "error", "space"]),
+    ("rank", &[]),
+    ("benchmark", &["architecture", "catalogue", "error", "proxy", "rank", "space"]),
+];
+
+#[test]
+fn modules_import_only_what_the_table_allows() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = 0;
+    for entry in fs::read_dir(&source).unwrap() {
+        let path = entry.unwrap().path();
+        let module = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        if module == "lib" {
+            continue;
+        }
+        let allowed = MAY_IMPORT.iter().find(|(name, _)| *name == module);
+        let allowed = allowed.unwrap_or_else(|| panic!("{module} is missing from the import table")).1;
+        let files = if path.is_dir() { rust_files(&path) } else { vec![path] };
+        for file in files {
+            found += 1;
+            let text = fs::read_to_string(&file).unwrap();
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            for name in code.flat_map(|line| line.split("crate::").skip(1).map(str::to_owned).collect::<Vec<_>>()) {
+                let name: String = name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                assert!(name == module || allowed.contains(&name.as_str()), "{}: imports {name}", file.display());
+            }
+        }
+    }
+    assert!(found > 30, "only {found} files were looked at");
+}
+
+fn rust_files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| if path.is_dir() { rust_files(&path) } else { vec![path] })
+        .filter(|path| path.extension().is_some_and(|e| e == "rs"))
+        .collect()
+}

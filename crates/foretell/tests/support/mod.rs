@@ -1,0 +1,17 @@
+//! Where test data lies, and what happens where it does not.
+
+use std::path::PathBuf;
+
+/// The benchmark folder; without one, says that the test is skipped, or fails if `CI` is set.
+pub fn benchmarks() -> Option<PathBuf> {
+    let set = std::env::var_os("FORETELL_BENCHMARKS").map(PathBuf::from);
+    // Tests run in the crate's folder, the data lies beside the checkout.
+    let folder = set.unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/benchmarks")));
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    let message = format!("no benchmarks at {}: set FORETELL_BENCHMARKS", folder.display());
+    assert!(std::env::var_os("CI").is_none(), "{message}");
+    eprintln!("skipped: {message}");
+    None
+}
