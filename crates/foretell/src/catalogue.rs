@@ -4,12 +4,13 @@ use crate::error::{Error, Result};
 
 /// The known name closest to `given`, if it is close enough to be a slip of the keyboard.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Two letters swapped in a short name look unlike to one measure, a missing ending to the other.
     known
         .into_iter()
-        .map(|name| (strsim::jaro_winkler(given, name), name))
-        .filter(|(similarity, _)| *similarity > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
+        .map(|name| (strsim::damerau_levenshtein(given, name), strsim::jaro_winkler(given, name), name))
+        .filter(|(edits, similarity, name)| *similarity > 0.75 || (*edits <= 2 && *edits < name.len()))
+        .min_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)))
+        .map(|(.., name)| name)
 }
 
 /// The item called `given`, or an error that lists what exists.
@@ -45,6 +46,7 @@ mod tests {
     fn a_slip_is_named_and_a_stranger_is_not() {
         let known = ["embed_dim", "num_heads", "depth"];
         assert_eq!(nearest("num_head", known), Some("num_heads"));
+        assert_eq!(nearest("dpeth", known), Some("depth"));
         assert_eq!(nearest("zebra", known), None);
     }
 }

@@ -4,7 +4,7 @@
 //! width. With `k = 1` there is one table, projected only if its width differs. The softmax reuses the tables: its
 //! own weights are a bias per word, a row and a bias per further cluster, and the projections that are not tied.
 
-use super::{Form, Init, Role, Tensor, Visitor};
+use super::{Init, Role, Visitor};
 
 /// The sizes of an adaptive embedding.
 pub struct Adaptive {
@@ -67,23 +67,22 @@ impl Adaptive {
             w.index([i, 0]);
             w.table("model.transformer.wte.emb_layers.{}.weight", Role::Embedding, &[words, width], NORMAL);
             if self.projected() {
-                let (role, name) = (Role::EmbeddingProjection, "model.transformer.wte.emb_projs.{}");
-                w.tensor(Tensor::new(name, role, Form::Linear, &[self.model, width], PROJECTION));
+                let names = ["model.transformer.wte.emb_projs.{}", ""];
+                w.linear(names, Role::EmbeddingProjection, (width, self.model), PROJECTION);
             }
         }
         for (i, (words, width)) in self.tables().enumerate() {
             w.index([i, 0]);
             w.table("model.lm_head.out_layers_biases.{}", Role::Head, &[words], Init::Zeros);
             if self.projected() && (i == 0 || !self.tied) {
-                let name = "model.lm_head.out_projs.{}";
-                w.tensor(Tensor::new(name, Role::Head, Form::LinearTransposed, &[self.model, width], PROJECTION));
+                w.linear_transposed(["model.lm_head.out_projs.{}", ""], Role::Head, (self.model, width), PROJECTION);
             }
         }
         let further = self.clusters().count() as u64 - 1;
         if further > 0 {
             w.index([0, 0]);
-            w.tensor(Tensor::new("model.lm_head.cluster_weight", Role::Head, Form::Linear, &[further, self.embed], NORMAL));
-            w.table("model.lm_head.cluster_bias", Role::Head, &[further], Init::Zeros);
+            let names = ["model.lm_head.cluster_weight", "model.lm_head.cluster_bias"];
+            w.linear(names, Role::Head, (self.embed, further), NORMAL);
         }
     }
 

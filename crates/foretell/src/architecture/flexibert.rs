@@ -10,7 +10,7 @@
 //! Papers: *FlexiBERT* (Tuli et al., 2022); *Training-free NAS for RNNs and Transformers* (Serianni & Kalita, 2023).
 
 use super::field::{count, dim, name, schema};
-use super::{Architecture, Block, Counter, Field, Form, Init, MAX_LAYERS, Role, Tensor, Visitor, fits};
+use super::{Architecture, Block, Counter, Field, Init, MAX_LAYERS, Role, Visitor, fits};
 
 schema! {
     /// A typed view of a FlexiBERT encoder. Sizes are the architecture's own; see [`FlexiBert::h`] for the built ones.
@@ -212,9 +212,11 @@ impl super::Family for Family {
                 w.linear(names, Role::FfnIn, (from, to), NORMAL);
             } else {
                 w.enter(i, [i, n - 1]);
-                let weight = "encoder.layer.{}.intermediate.dense_list.{}.weight";
-                w.tensor(Tensor::new(weight, Role::FfnMid, Form::Linear, &[to, from], NORMAL));
-                w.table("encoder.layer.{}.intermediate.dense_list.{}.bias", Role::FfnMid, &[to], Init::Zeros);
+                let names = [
+                    "encoder.layer.{}.intermediate.dense_list.{}.weight",
+                    "encoder.layer.{}.intermediate.dense_list.{}.bias",
+                ];
+                w.linear(names, Role::FfnMid, (from, to), NORMAL);
             }
             from = to;
         }

@@ -8,7 +8,7 @@
 
 use super::adaptive::Adaptive;
 use super::field::{count, dim, flag, optional, schema};
-use super::{Architecture, Block, Counter, Field, Form, Init, MAX_LAYERS, Role, Tensor, Visitor};
+use super::{Architecture, Block, Counter, Field, Init, MAX_LAYERS, Role, Visitor};
 
 schema! {
     /// A typed view of a GPT-2 decoder.
@@ -93,21 +93,17 @@ impl super::Family for Family {
         let (d, f) = (v.d_model(), v.d_inner(i));
         let normal = Init::Normal(0.02);
         let residual = Init::Normal(0.02 / (2.0 * v.n_layer() as f64).sqrt());
-        let conv1d = |w: &mut Visitor, names: [&'static str; 2], role, (input, output), init| {
-            w.tensor(Tensor::new(names[0], role, Form::LinearTransposed, &[input, output], init));
-            w.table(names[1], role, &[output], Init::Zeros);
-        };
         w.enter(i, [i, 0]);
         w.norm(["model.transformer.h.{}.ln_1.weight", "model.transformer.h.{}.ln_1.bias"], Role::Norm, d);
         let c_attn = ["model.transformer.h.{}.attn.c_attn.weight", "model.transformer.h.{}.attn.c_attn.bias"];
-        conv1d(w, c_attn, Role::QueryKeyValue, (d, 3 * d), normal);
+        w.linear_transposed(c_attn, Role::QueryKeyValue, (d, 3 * d), normal);
         let c_proj = ["model.transformer.h.{}.attn.c_proj.weight", "model.transformer.h.{}.attn.c_proj.bias"];
-        conv1d(w, c_proj, Role::AttentionOut, (d, d), residual);
+        w.linear_transposed(c_proj, Role::AttentionOut, (d, d), residual);
         w.norm(["model.transformer.h.{}.ln_2.weight", "model.transformer.h.{}.ln_2.bias"], Role::Norm, d);
         let c_fc = ["model.transformer.h.{}.mlp.c_fc.weight", "model.transformer.h.{}.mlp.c_fc.bias"];
-        conv1d(w, c_fc, Role::FfnIn, (d, f), normal);
+        w.linear_transposed(c_fc, Role::FfnIn, (d, f), normal);
         let c_proj = ["model.transformer.h.{}.mlp.c_proj.weight", "model.transformer.h.{}.mlp.c_proj.bias"];
-        conv1d(w, c_proj, Role::FfnOut, (f, d), residual);
+        w.linear_transposed(c_proj, Role::FfnOut, (f, d), residual);
     }
 
     fn flops_outside(&self, a: &Architecture, _: Counter) -> u128 {

@@ -29,7 +29,7 @@ pub use llama::Llama;
 pub use pit::Pit;
 pub use recurrent::{Input, Node, Op, Recipe, Recurrent};
 pub use shunted::Shunted;
-pub use tensor::{Form, Init, Part, Role, Tensor, Visitor};
+pub use tensor::{Form, Init, Params, Part, Role, Tensor, Visitor};
 pub use transformer_xl::TransformerXl;
 pub use vit::Vit;
 
@@ -80,33 +80,6 @@ pub struct Architecture {
     family: &'static dyn Family,
     head: usize,
     values: Vec<u32>,
-}
-
-/// Parameters of a network, in all and by part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Params {
-    /// All weights that the family's published counts include.
-    pub total: u64,
-    parts: [u64; Part::ALL.len()],
-}
-
-impl Params {
-    /// The weights of one part.
-    pub fn part(&self, part: Part) -> u64 {
-        self.parts[part as usize]
-    }
-
-    /// Everything that is neither embedding nor output head nor adapter: what LTS calls non-embedding.
-    pub fn decoder(&self) -> u64 {
-        use Part::*;
-        [Attention, Ffn, Norm, Pooling, Cell].iter().map(|part| self.part(*part)).sum()
-    }
-
-    fn add(&mut self, tensor: &Tensor) {
-        let entries = tensor.len();
-        self.parts[tensor.role.part() as usize] += entries;
-        self.total += u64::from(tensor.counted) * entries;
-    }
 }
 
 /// Bytes that one forward and backward of one input needs in f32.
@@ -195,7 +168,7 @@ impl Architecture {
     /// Parameters, in all and by part.
     pub fn params(&self) -> Params {
         let mut params = Params::default();
-        self.visit(&mut |tensor| params.add(tensor));
+        self.show(&mut Visitor::count(&mut params));
         params
     }
 
@@ -242,10 +215,13 @@ impl Architecture {
 
     /// Hands every weight tensor to `sink`, outside ones first, then position by position.
     pub fn visit(&self, sink: &mut dyn FnMut(&Tensor)) {
-        let mut visitor = Visitor::new(sink);
-        self.family.outside(self, &mut visitor);
+        self.show(&mut Visitor::new(sink));
+    }
+
+    fn show(&self, visitor: &mut Visitor) {
+        self.family.outside(self, visitor);
         for position in 0..self.positions() {
-            self.family.position(self, position, &mut visitor);
+            self.family.position(self, position, visitor);
         }
     }
 
@@ -259,14 +235,14 @@ impl Architecture {
     /// The cost of what lies outside the positions.
     pub(crate) fn cost_outside(&self, counter: Counter) -> [u64; 2] {
         let mut params = Params::default();
-        self.family.outside(self, &mut Visitor::new(&mut |tensor| params.add(tensor)));
+        self.family.outside(self, &mut Visitor::count(&mut params));
         [params.total, self.family.flops_outside(self, counter) as u64]
     }
 
     /// The cost of one position: parameters and multiply-adds.
     pub(crate) fn cost_position(&self, position: usize, counter: Counter) -> [u64; 2] {
         let mut params = Params::default();
-        self.family.position(self, position, &mut Visitor::new(&mut |tensor| params.add(tensor)));
+        self.family.position(self, position, &mut Visitor::count(&mut params));
         [params.total, self.family.flops_position(self, position, counter) as u64]
     }
 

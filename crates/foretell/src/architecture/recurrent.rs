@@ -401,7 +401,7 @@ impl super::Family for Family {
     }
     fn write(&self, a: &Architecture, object: &mut Map<String, Value>) {
         write_fields(a, object);
-        FIELDS[6..].iter().for_each(|field| drop(object.remove(field.key)));
+        FIELDS[6..].iter().for_each(|field| drop(object.shift_remove(field.key)));
         object.insert("nodes".into(), Recurrent(a).recipe().to_json());
     }
     fn read(&self, object: &Map<String, Value>, template: Option<&Template>) -> Result<Vec<u32>> {

@@ -158,16 +158,18 @@ pub struct Tensor {
     pub init: Init,
     /// Whether published parameter counts of the family include it.
     pub counted: bool,
+    entries: u64,
 }
 
 impl Tensor {
     /// A tensor outside the blocks.
     pub fn new(pattern: &'static str, role: Role, form: Form, shape: &[u64], init: Init) -> Self {
-        let mut sizes = [0; 4];
+        let (mut sizes, mut entries) = ([0; 4], 1);
         for (slot, size) in sizes.iter_mut().zip(shape) {
             *slot = u32::try_from(*size).expect("dimensions are bounded by the schema");
+            entries *= size;
         }
-        Tensor { pattern, indices: [0; 2], role, form, block: None, shape: sizes, init, counted: true }
+        Tensor { pattern, indices: [0; 2], role, form, block: None, shape: sizes, init, counted: true, entries }
     }
 
     /// The same tensor, left out of parameter totals.
@@ -178,7 +180,7 @@ impl Tensor {
 
     /// Number of entries.
     pub fn len(&self) -> u64 {
-        self.sizes().product()
+        self.entries
     }
 
     /// Whether it has no entry (never the case for a valid architecture).
@@ -216,17 +218,55 @@ impl fmt::Display for Tensor {
     }
 }
 
+/// Parameters of a network, in all and by part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Params {
+    /// All weights that the family's published counts include.
+    pub total: u64,
+    parts: [u64; Part::ALL.len()],
+}
+
+impl Params {
+    /// The weights of one part.
+    pub fn part(&self, part: Part) -> u64 {
+        self.parts[part as usize]
+    }
+
+    /// Everything that is neither embedding nor output head nor adapter: what LTS calls non-embedding.
+    pub fn decoder(&self) -> u64 {
+        use Part::*;
+        [Attention, Ffn, Norm, Pooling, Cell].iter().map(|part| self.part(*part)).sum()
+    }
+
+    #[inline]
+    fn add(&mut self, role: Role, entries: u64, counted: bool) {
+        self.parts[role.part() as usize] += entries;
+        self.total += u64::from(counted) * entries;
+    }
+}
+
 /// Receives every tensor of a network; families call its helpers so that a layer reads like its definition.
 pub struct Visitor<'v> {
-    sink: &'v mut dyn FnMut(&Tensor),
+    sink: Sink<'v>,
     block: Option<u32>,
     indices: [u32; 2],
+}
+
+/// Where tensors go. Counting needs only sizes, and is asked for millions of times: it builds no tensor.
+enum Sink<'v> {
+    Each(&'v mut dyn FnMut(&Tensor)),
+    Count(&'v mut Params),
 }
 
 impl<'v> Visitor<'v> {
     /// A visitor that hands each tensor to `sink`.
     pub fn new(sink: &'v mut dyn FnMut(&Tensor)) -> Self {
-        Visitor { sink, block: None, indices: [0; 2] }
+        Visitor { sink: Sink::Each(sink), block: None, indices: [0; 2] }
+    }
+
+    /// A visitor that only counts.
+    pub fn count(params: &'v mut Params) -> Self {
+        Visitor { sink: Sink::Count(params), block: None, indices: [0; 2] }
     }
 
     /// What follows belongs to this block; names carry these indices.
@@ -245,25 +285,54 @@ impl<'v> Visitor<'v> {
     pub fn tensor(&mut self, mut tensor: Tensor) {
         tensor.block = self.block;
         tensor.indices = self.indices;
-        (self.sink)(&tensor);
+        match &mut self.sink {
+            Sink::Each(sink) => sink(&tensor),
+            Sink::Count(params) => params.add(tensor.role, tensor.len(), tensor.counted),
+        }
+    }
+
+    #[inline]
+    fn emit(&mut self, pattern: &'static str, role: Role, form: Form, shape: &[u64], init: Init) {
+        match &mut self.sink {
+            Sink::Each(_) => self.tensor(Tensor::new(pattern, role, form, shape, init)),
+            Sink::Count(params) => params.add(role, shape.iter().product(), true),
+        }
     }
 
     /// A table, token or gain that is no linear map.
+    #[inline]
     pub fn table(&mut self, pattern: &'static str, role: Role, shape: &[u64], init: Init) {
-        self.tensor(Tensor::new(pattern, role, Form::Vector, shape, init));
+        self.emit(pattern, role, Form::Vector, shape, init);
     }
 
     /// `Linear(input, output)`: weight `[output, input]` and, if it has a name, a zero bias.
+    #[inline]
     pub fn linear(&mut self, names: [&'static str; 2], role: Role, (input, output): (u64, u64), init: Init) {
-        self.tensor(Tensor::new(names[0], role, Form::Linear, &[output, input], init));
+        self.emit(names[0], role, Form::Linear, &[output, input], init);
         if !names[1].is_empty() {
             self.table(names[1], role, &[output], Init::Zeros);
         }
     }
 
-    /// A convolution kernel and, if it has a name, its bias.
+    /// The same stored `[input, output]`, as GPT-2's `Conv1D` does.
+    #[inline]
+    pub fn linear_transposed(
+        &mut self,
+        names: [&'static str; 2],
+        role: Role,
+        (input, output): (u64, u64),
+        init: Init,
+    ) {
+        self.emit(names[0], role, Form::LinearTransposed, &[input, output], init);
+        if !names[1].is_empty() {
+            self.table(names[1], role, &[output], Init::Zeros);
+        }
+    }
+
+    /// A convolution kernel and, if it has a name, its bias: zero, or drawn like a uniform kernel.
+    #[inline]
     pub fn convolution(&mut self, names: [&'static str; 2], role: Role, shape: &[u64], init: Init) {
-        self.tensor(Tensor::new(names[0], role, Form::Convolution, shape, init));
+        self.emit(names[0], role, Form::Convolution, shape, init);
         if !names[1].is_empty() {
             let bias = if matches!(init, Init::Uniform(_)) { init } else { Init::Zeros };
             self.table(names[1], role, &[shape[0]], bias);
@@ -271,6 +340,7 @@ impl<'v> Visitor<'v> {
     }
 
     /// Gain and bias of a normalisation over `width` features.
+    #[inline]
     pub fn norm(&mut self, names: [&'static str; 2], role: Role, width: u64) {
         self.table(names[0], role, &[width], Init::Ones);
         self.table(names[1], role, &[width], Init::Zeros);

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The most different sums kept for one chain of layers.
-const MAX_STATES: usize = 300_000;
+const MAX_STATES: usize = 60_000;
 /// Proposals tried where costs had to be rounded.
 const MAX_TRIES: usize = 100_000;
 
@@ -112,7 +112,7 @@ impl<'g> Budget<'g> {
             if budget.build() {
                 break budget;
             }
-            rounding = rounding.map(|unit| unit * 4);
+            rounding = rounding.map(|unit| unit * 8);
         };
         budget.reaches.retain(|reach| reach.mass > 0.0);
         if budget.reaches.is_empty() { Err(infeasible(grid, limits)) } else { Ok(budget) }
@@ -283,7 +283,13 @@ fn infeasible(grid: &Grid, limits: &Limits) -> Error {
         (min, u64::MAX) => format!("at least {min} {}", METRICS[metric]),
         (min, max) => format!("{min} to {max} {}", METRICS[metric]),
     };
-    let alone = [0, 1].map(|metric| nearest(grid, limits, metric, false));
+    let extremes = grid.extremes(limits.counter);
+    // Beyond an end of the range the nearest value is that end; inside, it is the edge of a gap.
+    let alone = [0, 1].map(|metric| match extremes[metric] {
+        (least, _) if bounds[metric].max < least => Some(least),
+        (_, most) if bounds[metric].min > most => Some(most),
+        _ => nearest(grid, limits, metric, false),
+    });
     let mut reasons = Vec::new();
     for metric in 0..2 {
         if let Some(value) = alone[metric] {

@@ -7,14 +7,14 @@
 //! used and no next state reads a previous one directly.
 //!
 //! Under limits the generator is conditioned by rejection. Cost depends only on how many linear nodes there are and
-//! what they read, so the possible totals are few and known: limits that exclude all of them are refused with the
-//! nearest, and if the generator is too unlikely to hit what remains, a cell of fitting cost is constructed and then
+//! what they read, so the possible totals are few, and a cell is constructed for each. Limits that exclude all of them
+//! are refused with the nearest; where the generator is too unlikely to hit what remains, the constructed cell is
 //! shuffled by mutations that stay inside the limits.
 
 use super::{Definition, Feasible, Limits, Size, Space};
 use crate::architecture::{Architecture, Input, Node, Op, Recipe, Recurrent};
 use crate::error::{Error, Result};
-use crate::seed::Rng;
+use crate::seed::{Rng, Seed};
 use num_bigint::BigUint;
 use rand::RngExt;
 use rand::seq::{IndexedRandom, SliceRandom};
@@ -239,6 +239,9 @@ impl Space for Cells {
         if let Some(anchor) = built.iter().find(|cell| limits.hold(cell)) {
             return Ok(Box::new(Inside { space: self, limits: *limits, anchor: anchor.clone() }));
         }
+        if let Some(found) = (0..MAX_DRAWS as u64).map(|i| self.sample(&mut Seed(0).stream("feasible", i))).find(|cell| limits.hold(cell)) {
+            return Ok(Box::new(Inside { space: self, limits: *limits, anchor: found }));
+        }
         let flops = |cell: &Architecture| cell.flops(limits.counter).unwrap_or(0);
         // How far outside a bound, as a share of it: parameters and multiply-adds differ in magnitude.
         let off = |bound: super::Bound, value: u64| {
@@ -316,15 +319,17 @@ fn construct(states: usize, vertices: usize, n: usize, with_x: usize, extra: usi
         nodes.push(Node { op: Op::Sum, inputs: vec![last?, state] });
         last = Some(Input::Node(nodes.len() - 1));
     }
-    let mut results = Vec::new();
+    // Activations and joins read no previous state, so they may become states; the last node must be reached.
     let end = nodes.len() - 1;
-    let safe = !nodes[end].inputs.iter().any(|input| matches!(input, Input::Previous(_)));
-    if safe {
-        results.push(end);
-    }
-    while results.len() < states {
+    let join = |nodes: &mut Vec<Node>| {
         nodes.push(Node { op: Op::Sum, inputs: vec![Input::Node(end), Input::Node(0)] });
-        results.push(nodes.len() - 1);
+        nodes.len() - 1
+    };
+    let ends_in_state = nodes[end].inputs.iter().any(|input| matches!(input, Input::Previous(_)));
+    let mut results = vec![if ends_in_state { join(&mut nodes) } else { end }];
+    results.extend((0..n).map(|i| 2 * i + 1).rev().filter(|activation| *activation != end).take(states - 1));
+    while results.len() < states {
+        results.push(join(&mut nodes));
     }
     let fits = nodes.len() <= states + vertices + 1;
     let recipe = Recipe { nodes, results };

@@ -162,7 +162,7 @@ impl dyn Space + '_ {
             return object;
         }
         object.insert("space".into(), definition.name.as_str().into());
-        object.remove("family");
+        object.shift_remove("family");
         let template = definition.template();
         for field in definition.family.fields() {
             let at = file::position_in(definition.family, field);
@@ -174,7 +174,7 @@ impl dyn Space + '_ {
                 _ => (at..at + field.width()).all(|slot| Some(architecture.head()[slot]) == template.head[slot]),
             };
             if fixed {
-                object.remove(field.key);
+                object.shift_remove(field.key);
             }
         }
         object

@@ -3,7 +3,7 @@
 //! Masses are probabilities, never differences of larger numbers, so a feasible corner of probability 1e-200 is as
 //! reliable as the middle.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A cost: parameters and multiply-adds.
 pub type Cost = [u64; 2];
@@ -78,7 +78,7 @@ impl Sums {
         {
             return if line.cells <= most { Some(line.add(self, step)) } else { None };
         }
-        let mut found: HashMap<Cost, f64> = HashMap::new();
+        let mut found: FxHashMap<Cost, f64> = FxHashMap::default();
         for (cost, share) in step {
             for (sum, mass) in self.costs.iter().zip(&self.mass) {
                 *found.entry([sum[0] + cost[0], sum[1] + cost[1]]).or_insert(0.0) += share * mass;
@@ -127,59 +127,50 @@ impl Sums {
 struct Line {
     origin: Cost,
     stride: Cost,
+    /// The metric in which places are measured: the first that varies.
+    axis: usize,
     cells: usize,
 }
 
 impl Line {
     fn through(sums: &Sums, step: &[(Cost, f64)]) -> Option<Line> {
-        let least = |costs: &mut dyn Iterator<Item = Cost>| costs.min();
-        let (a, b) = (least(&mut sums.costs.iter().copied())?, least(&mut step.iter().map(|s| s.0))?);
-        let mut stride: Cost = [0, 0];
-        let mut reach = [0, 0];
-        let apart = sums.costs.iter().map(|c| (*c, a, 0)).chain(step.iter().map(|(c, _)| (*c, b, 1)));
-        let mut offsets = Vec::new();
-        for (cost, from, side) in apart {
-            let offset = [cost[0] - from[0], cost[1].checked_sub(from[1])?];
-            reach[side] = reach[side].max(offset[0]);
-            if offset[0] == 0 && offset[1] != 0 {
-                return None;
-            }
-            stride[0] = gcd(stride[0], offset[0]);
-            stride[1] = gcd(stride[1], offset[1]);
-            offsets.push(offset);
-        }
-        if stride[0] == 0 {
+        let (a, b) = (*sums.costs.iter().min()?, step.iter().map(|(cost, _)| *cost).min()?);
+        let offset = |cost: Cost, from: Cost| Some([cost[0] - from[0], cost[1].checked_sub(from[1])?]);
+        let first = sums.costs.iter().map(|cost| offset(*cost, a)).collect::<Option<Vec<Cost>>>()?;
+        let second = step.iter().map(|(cost, _)| offset(*cost, b)).collect::<Option<Vec<Cost>>>()?;
+        let stride = first.iter().chain(&second).fold([0, 0], |g, o| [gcd(g[0], o[0]), gcd(g[1], o[1])]);
+        let axis = (0..2).find(|axis| stride[*axis] > 0)?;
+        let on_line = |o: &Cost| (o[axis] / stride[axis]).checked_mul(stride[1 - axis]) == Some(o[1 - axis]);
+        if !first.iter().chain(&second).all(on_line) {
             return None;
         }
-        let on_line = |offset: &Cost| (offset[0] / stride[0]).checked_mul(stride[1]) == Some(offset[1]);
-        offsets.iter().all(on_line).then(|| Line {
-            origin: [a[0] + b[0], a[1] + b[1]],
-            stride,
-            cells: usize::try_from((reach[0] + reach[1]) / stride[0] + 1).unwrap_or(usize::MAX),
-        })
+        let reach = |offsets: &[Cost]| offsets.iter().map(|o| o[axis]).max().unwrap_or(0);
+        let cells = usize::try_from((reach(&first) + reach(&second)) / stride[axis] + 1).unwrap_or(usize::MAX);
+        Some(Line { origin: [a[0] + b[0], a[1] + b[1]], stride, axis, cells })
     }
 
     fn add(&self, sums: &Sums, step: &[(Cost, f64)]) -> Sums {
-        let start = sums.costs[0][0];
-        let place = |cost: u64, from: u64| ((cost - from) / self.stride[0]) as usize;
-        let base = self.origin[0] - start;
-        let mut shares: Vec<(usize, f64)> = step.iter().map(|(cost, share)| (place(cost[0], base), *share)).collect();
+        let axis = self.axis;
+        let start = sums.costs[0][axis];
+        let base = self.origin[axis] - start;
+        let place = |cost: &Cost, from: u64| ((cost[axis] - from) / self.stride[axis]) as usize;
+        let mut shares: Vec<(usize, f64)> = step.iter().map(|(cost, share)| (place(cost, base), *share)).collect();
         shares.sort_unstable_by_key(|(place, _)| *place);
         let mut mass = vec![0.0; self.cells];
         let contiguous = shares.iter().enumerate().all(|(i, (place, share))| *place == i && *share == shares[0].1);
         if contiguous && shares.len() > 1 {
             let mut dense = vec![0.0; self.cells - shares.len() + 1];
-            sums.costs.iter().zip(&sums.mass).for_each(|(cost, m)| dense[place(cost[0], start)] = *m);
+            sums.costs.iter().zip(&sums.mass).for_each(|(cost, m)| dense[place(cost, start)] = *m);
             slide(&dense, shares.len(), &mut mass);
             mass.iter_mut().for_each(|m| *m *= shares[0].1);
         } else {
             for (cost, m) in sums.costs.iter().zip(&sums.mass) {
-                let at = place(cost[0], start);
+                let at = place(cost, start);
                 shares.iter().for_each(|(offset, share)| mass[at + offset] += share * m);
             }
         }
         let reached = mass.into_iter().enumerate().filter(|(_, m)| *m > 0.0);
-        let cost = |i: usize| [self.origin[0] + i as u64 * self.stride[0], self.origin[1] + i as u64 * self.stride[1]];
+        let cost = |i: usize| [0, 1].map(|metric| self.origin[metric] + i as u64 * self.stride[metric]);
         Sums::from_points(reached.map(|(i, m)| (cost(i), m)).collect())
     }
 }
