@@ -151,7 +151,10 @@ pub enum FlopsCounter {
 
 impl LimitArgs {
     pub fn limits(&self) -> Limits {
-        let bound = |min: Option<u64>, max: Option<u64>| Bound { min: min.unwrap_or(0), max: max.unwrap_or(u64::MAX) };
+        let bound = |min: Option<u64>, max: Option<u64>| Bound {
+            min: min.unwrap_or(0),
+            max: max.unwrap_or(u64::MAX),
+        };
         Limits {
             params: bound(self.min_params, self.max_params),
             flops: bound(self.min_flops, self.max_flops),

@@ -12,7 +12,8 @@ pub fn run(args: &Bench, json: bool) -> Result<()> {
     let Some(name) = &args.benchmark else { return list(&folder, json) };
     let mut benchmark = Benchmark::load(&folder, name)?;
     for filter in &args.filters {
-        let (column, value) = filter.split_once('=').ok_or_else(|| Error::input(filter.as_str(), "is not COLUMN=VALUE"))?;
+        let (column, value) =
+            filter.split_once('=').ok_or_else(|| Error::input(filter.as_str(), "is not COLUMN=VALUE"))?;
         benchmark = benchmark.filter(column, value)?;
     }
     for text in &args.set {
@@ -58,9 +59,13 @@ fn list(folder: &Path, json: bool) -> Result<()> {
     let mut rows = Vec::new();
     for name in benchmark::names(folder)? {
         let benchmark = Benchmark::load(folder, &name)?;
-        let targets: Vec<&str> = benchmark.columns.iter().filter(|c| c.is_label()).map(|c| c.name.as_str()).collect();
-        let families: Vec<String> =
-            benchmark.by_family().iter().map(|part| part.architectures[0].family().name().to_owned()).collect();
+        let targets: Vec<&str> =
+            benchmark.columns.iter().filter(|c| c.is_label()).map(|c| c.name.as_str()).collect();
+        let families: Vec<String> = benchmark
+            .by_family()
+            .iter()
+            .map(|part| part.architectures[0].family().name().to_owned())
+            .collect();
         if json {
             output::line(serde_json::json!({"benchmark": name, "networks": benchmark.architectures.len(),
                 "families": families, "targets": targets}));
@@ -84,7 +89,9 @@ fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings:
     if report.unlabelled > 0 {
         output::line(format!("{} networks have no {} and are left out", report.unlabelled, report.target));
     }
-    let interval = |ci: Option<[f64; 2]>| ci.map_or(String::new(), |[a, b]| format!("[{} {}]", decimals(Some(a)), decimals(Some(b))));
+    let interval = |ci: Option<[f64; 2]>| {
+        ci.map_or(String::new(), |[a, b]| format!("[{} {}]", decimals(Some(a)), decimals(Some(b))))
+    };
     let rows = report.proxies.iter().map(|p| {
         vec![
             p.name.clone(),
@@ -105,25 +112,53 @@ fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings:
         ]
     });
     let header = [
-        "proxy", "", "tau", "95 %", "rho", "95 %", "r", "tau|params", "tau|depth", "close pairs", "top 10 %", "best", "distinct",
-        "failed", "µs each",
+        "proxy",
+        "",
+        "tau",
+        "95 %",
+        "rho",
+        "95 %",
+        "r",
+        "tau|params",
+        "tau|depth",
+        "close pairs",
+        "top 10 %",
+        "best",
+        "distinct",
+        "failed",
+        "µs each",
     ];
     output::line(format!("\n{}\n", output::table(&header, rows.collect())));
-    output::line("tau: Kendall's tau-b, rho: Spearman, r: Pearson, each with the target oriented so that higher is better.");
+    output::line(
+        "tau: Kendall's tau-b, rho: Spearman, r: Pearson, each with the target oriented so that higher is better.",
+    );
     output::line(format!(
         "95 %: bootstrap of {} resamples. tau|x: partial tau given x. close pairs: right order among pairs whose",
         settings.resamples
     ));
-    output::line("parameters differ by less than 10 %. top 10 %: share of the truly best tenth found in the proxy's. best: best true");
-    output::line("rank in the proxy's top tenth. baseline: a mere count; a proxy that does not beat it has shown nothing.");
+    output::line(
+        "parameters differ by less than 10 %. top 10 %: share of the truly best tenth found in the proxy's. best: best true",
+    );
+    output::line(
+        "rank in the proxy's top tenth. baseline: a mere count; a proxy that does not beat it has shown nothing.",
+    );
     if !undefined.is_empty() {
         output::line(format!("Not defined for {}: {}.", report.family, undefined.join(", ")));
     }
     for p in report.proxies.iter().filter(|p| p.failed > 0) {
-        output::line(format!("{}: {} failed, first: {}", p.name, p.failed, p.failure.as_deref().unwrap_or("?")));
+        output::line(format!(
+            "{}: {} failed, first: {}",
+            p.name,
+            p.failed,
+            p.failure.as_deref().unwrap_or("?")
+        ));
     }
-    let others: Vec<&str> =
-        benchmark.columns.iter().filter(|c| c.is_label() && c.name != report.target).map(|c| c.name.as_str()).collect();
+    let others: Vec<&str> = benchmark
+        .columns
+        .iter()
+        .filter(|c| c.is_label() && c.name != report.target)
+        .map(|c| c.name.as_str())
+        .collect();
     if !others.is_empty() {
         output::line(format!("Other targets: {}.", others.join(", ")));
     }

@@ -30,7 +30,8 @@ pub fn run(args: &Count, json: bool) -> Result<()> {
     }
     if !json && !args.tensors {
         let parts = Part::ALL.map(Part::name);
-        let header: Vec<&str> = [&["id", "space", "parameters"], &parts[..], &["multiply-adds", "memory"]].concat();
+        let header: Vec<&str> =
+            [&["id", "space", "parameters"], &parts[..], &["multiply-adds", "memory"]].concat();
         output::line(output::table(&header, rows));
     }
     Ok(())
@@ -43,7 +44,11 @@ fn read(source: &str) -> Result<Vec<Architecture>> {
     let size = if source == "-" {
         std::io::stdin().take(MAX_BYTES + 1).read_to_string(&mut text).map_err(failed)?
     } else {
-        std::fs::File::open(source).map_err(failed)?.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(failed)?
+        std::fs::File::open(source)
+            .map_err(failed)?
+            .take(MAX_BYTES + 1)
+            .read_to_string(&mut text)
+            .map_err(failed)?
     };
     if size as u64 > MAX_BYTES {
         return Err(Error::input(source, format!("is larger than {MAX_BYTES} bytes")));
@@ -62,7 +67,10 @@ fn read(source: &str) -> Result<Vec<Architecture>> {
 
 fn object(architecture: &Architecture) -> Value {
     let params = architecture.params();
-    let mut parts = Map::from_iter([("total".to_owned(), json!(params.total)), ("decoder".to_owned(), json!(params.decoder()))]);
+    let mut parts = Map::from_iter([
+        ("total".to_owned(), json!(params.total)),
+        ("decoder".to_owned(), json!(params.decoder())),
+    ]);
     parts.extend(Part::ALL.map(|part| (part.name().to_owned(), json!(params.part(part)))));
     let memory = architecture.memory();
     json!({
@@ -87,11 +95,19 @@ fn tensors(architecture: &Architecture, json: bool) {
     for tensor in architecture.tensors() {
         let shape: Vec<u32> = tensor.shape.into_iter().take_while(|size| *size > 0).collect();
         if json {
-            output::line(json!({"name": tensor.name(), "role": format!("{:?}", tensor.role), "block": tensor.block, "shape": shape,
-                "matrix": tensor.matrix().map(|(m, n)| [m, n]), "counted": tensor.counted}));
+            output::line(
+                json!({"name": tensor.name(), "role": format!("{:?}", tensor.role), "block": tensor.block, "shape": shape,
+                "matrix": tensor.matrix().map(|(m, n)| [m, n]), "counted": tensor.counted}),
+            );
         } else {
             let block = tensor.block.map_or(String::new(), |block| block.to_string());
-            rows.push(vec![tensor.name(), format!("{:?}", tensor.role), block, format!("{shape:?}"), grouped(tensor.len())]);
+            rows.push(vec![
+                tensor.name(),
+                format!("{:?}", tensor.role),
+                block,
+                format!("{shape:?}"),
+                grouped(tensor.len()),
+            ]);
         }
     }
     if !json {

@@ -16,7 +16,9 @@ pub fn run(json: bool) -> Result<()> {
         ("benchmarks", json!(benchmark::folder(None).ok().and_then(|folder| benchmark::names(&folder).ok()))),
     ];
     if json {
-        output::line(Value::Object(facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>()));
+        output::line(Value::Object(
+            facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>(),
+        ));
         return Ok(());
     }
     let text = |value: &Value| match value {
@@ -52,6 +54,8 @@ fn memory() -> Option<u64> {
     let info = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = info.lines().find(|line| line.starts_with("MemAvailable:"))?;
     let free = line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024;
-    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse::<u64>().ok());
+    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max")
+        .ok()
+        .and_then(|text| text.trim().parse::<u64>().ok());
     Some(group.map_or(free, |limit| limit.min(free)))
 }

@@ -21,7 +21,9 @@ pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> Table {
     let mut table = Table::new();
     table.load_style(STYLE).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header.iter().copied());
-    let numeric = |text: &String| text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit() || "-–.≈".contains(c));
+    let numeric = |text: &String| {
+        text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit() || "-–.≈".contains(c))
+    };
     for (i, column) in table.column_iter_mut().enumerate() {
         if i > 0 && rows.iter().all(|row| row.get(i).is_none_or(numeric)) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -36,7 +38,7 @@ pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -65,7 +67,8 @@ pub fn genes(architecture: &Architecture) -> String {
     let plain = object.iter().filter(|(key, _)| !["space", "family"].contains(&key.as_str()));
     let text = |value: &Value| match value {
         Value::Array(list) if list.iter().all(|v| !v.is_object()) => {
-            let words: Vec<String> = list.iter().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).collect();
+            let words: Vec<String> =
+                list.iter().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).collect();
             format!("[{}]", words.join(" "))
         }
         Value::Array(list) => format!("[{} nodes]", list.len()),

@@ -23,7 +23,9 @@ pub fn run(args: &Proxies, json: bool) -> Result<()> {
     let rows = CATALOGUE.iter().map(|entry| {
         let about = entry.about;
         let kind = if about.trivial { "baseline" } else { "" };
-        [about.name, kind, about.cost.text(), about.direction.text(), about.formula].map(str::to_owned).to_vec()
+        [about.name, kind, about.cost.text(), about.direction.text(), about.formula]
+            .map(str::to_owned)
+            .to_vec()
     });
     output::line(output::table(&["proxy", "", "cost", "better", "formula"], rows.collect()));
     output::line("\nOne in full: foretell proxies sept");
@@ -46,7 +48,10 @@ fn card(about: &About) {
 }
 
 fn object(about: &About) -> Value {
-    let options = about.options.iter().map(|(name, default, meaning)| json!({"name": name, "default": default, "meaning": meaning}));
+    let options = about
+        .options
+        .iter()
+        .map(|(name, default, meaning)| json!({"name": name, "default": default, "meaning": meaning}));
     json!({
         "name": about.name, "sentence": about.sentence, "formula": about.formula, "paper": about.paper,
         "better": about.direction.text(), "cost": about.cost.text(), "trivial": about.trivial,

@@ -9,7 +9,8 @@ use foretell::space;
 
 pub fn run(args: &Sample, json: bool) -> Result<()> {
     let space = space::open(&args.space)?;
-    let inside = if args.limits.given() || args.uniform { Some(space.within(&args.limits.limits())?) } else { None };
+    let inside =
+        if args.limits.given() || args.uniform { Some(space.within(&args.limits.limits())?) } else { None };
     let mut rows = Vec::new();
     for index in 0..args.n {
         // A stream of its own: the tenth sample is the same whether or not nine came before it.
@@ -24,7 +25,12 @@ pub fn run(args: &Sample, json: bool) -> Result<()> {
             continue;
         }
         let flops = architecture.flops(Counter::Exact).unwrap_or(0);
-        rows.push(vec![architecture.id(), grouped(architecture.params().total), short(flops), genes(&architecture)]);
+        rows.push(vec![
+            architecture.id(),
+            grouped(architecture.params().total),
+            short(flops),
+            genes(&architecture),
+        ]);
     }
     if !json {
         output::line(output::table(&["id", "parameters", "multiply-adds", "architecture"], rows));

@@ -22,13 +22,24 @@ fn list(json: bool) -> Result<()> {
             output::line(describe(&*space));
             continue;
         }
-        let range = space.extremes().map_or("any".into(), |[(low, high), _]| format!("{} – {}", short(low), short(high)));
-        let about = space.definition().about.split_inclusive(". ").next().unwrap_or_default().trim().to_owned();
-        rows.push(vec![(*name).to_owned(), space.definition().family.name().to_owned(), size_text(&*space), range, about]);
+        let range = space
+            .extremes()
+            .map_or("any".into(), |[(low, high), _]| format!("{} – {}", short(low), short(high)));
+        let about =
+            space.definition().about.split_inclusive(". ").next().unwrap_or_default().trim().to_owned();
+        rows.push(vec![
+            (*name).to_owned(),
+            space.definition().family.name().to_owned(),
+            size_text(&*space),
+            range,
+            about,
+        ]);
     }
     if !json {
         output::line(output::table(&["space", "family", "size", "parameters", "about"], rows));
-        output::line("\nA file of your own works like a preset: start from `foretell spaces NAME --toml > mine.toml`.");
+        output::line(
+            "\nA file of your own works like a preset: start from `foretell spaces NAME --toml > mine.toml`.",
+        );
     }
     Ok(())
 }
@@ -38,7 +49,8 @@ fn show(space: &dyn Space, args: &Spaces, json: bool) -> Result<()> {
         output::line(space.definition().text.trim_end());
         return Ok(());
     }
-    let feasible = if args.limits.given() { Some(space.within(&args.limits.limits())?.share()) } else { None };
+    let feasible =
+        if args.limits.given() { Some(space.within(&args.limits.limits())?.share()) } else { None };
     if json {
         let mut object = describe(space);
         if let Some(share) = feasible {
@@ -48,19 +60,30 @@ fn show(space: &dyn Space, args: &Spaces, json: bool) -> Result<()> {
         return Ok(());
     }
     let definition = space.definition();
-    output::line(format!("{}  ({})\n{}\n{}\n", definition.name, definition.family.name(), definition.about, definition.paper));
+    output::line(format!(
+        "{}  ({})\n{}\n{}\n",
+        definition.name,
+        definition.family.name(),
+        definition.about,
+        definition.paper
+    ));
     output::line(format!("size          {}", size_text(space)));
     if let Some([params, flops]) = space.extremes() {
         output::line(format!("parameters    {} – {}", grouped(params.0), grouped(params.1)));
         output::line(format!("multiply-adds {} – {} per input", grouped(flops.0), grouped(flops.1)));
     }
     match feasible {
-        Some(Some(share)) => output::line(format!("feasible      {} of the space{}", percent(share), count_text(space, share))),
+        Some(Some(share)) => {
+            output::line(format!("feasible      {} of the space{}", percent(share), count_text(space, share)))
+        }
         Some(None) => output::line("feasible      yes; the share cannot be counted"),
         None => {}
     }
     output::line("");
-    let rows = definition.family.fields().iter().filter_map(|field| Some(vec![field.key.to_owned(), choices(space, field)?, field.doc.to_owned()]));
+    let rows =
+        definition.family.fields().iter().filter_map(|field| {
+            Some(vec![field.key.to_owned(), choices(space, field)?, field.doc.to_owned()])
+        });
     output::line(output::table(&["field", "choices", "meaning"], rows.collect()));
     Ok(())
 }
@@ -79,7 +102,9 @@ fn count_text(space: &dyn Space, share: f64) -> String {
 
 fn size_text(space: &dyn Space) -> String {
     match (space.size(), space.ln_size()) {
-        (Size::Exact(size), Some(ln)) if ln < 44.0 => u64::try_from(size).map_or_else(|big| big.to_string(), grouped),
+        (Size::Exact(size), Some(ln)) if ln < 44.0 => {
+            u64::try_from(size).map_or_else(|big| big.to_string(), grouped)
+        }
         (Size::Exact(_), Some(ln)) => format!("10^{:.2}", ln / std::f64::consts::LN_10),
         _ => "open (random graphs)".to_owned(),
     }
@@ -120,8 +145,13 @@ fn choices(space: &dyn Space, field: &Field) -> Option<String> {
         },
     };
     let same = lists.windows(2).all(|pair| pair[0] == pair[1]);
-    let shown = if same { text(lists.first()?) } else { lists.iter().map(|list| text(list)).collect::<Vec<_>>().join(" | ") };
-    let each = if field.scope == Scope::Position && lists.iter().any(|list| list.len() > 1) { "  each" } else { "" };
+    let shown = if same {
+        text(lists.first()?)
+    } else {
+        lists.iter().map(|list| text(list)).collect::<Vec<_>>().join(" | ")
+    };
+    let each =
+        if field.scope == Scope::Position && lists.iter().any(|list| list.len() > 1) { "  each" } else { "" };
     (!shown.is_empty()).then(|| shown + each)
 }
 

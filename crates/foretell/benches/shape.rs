@@ -29,7 +29,9 @@ fn params_flops_sept(bencher: divan::Bencher, space: &str) {
     let architectures = sample(space);
     let sept = Request::parse("sept").unwrap();
     bencher.counter(ItemsCount::new(SAMPLE)).bench_local(|| {
-        let score = |a: &Architecture| a.params().total as f64 + a.flops(Counter::Exact).unwrap() as f64 + sept.score(a).unwrap();
+        let score = |a: &Architecture| {
+            a.params().total as f64 + a.flops(Counter::Exact).unwrap() as f64 + sept.score(a).unwrap()
+        };
         architectures.iter().map(score).sum::<f64>()
     });
 }
@@ -50,7 +52,10 @@ fn proxy(bencher: divan::Bencher, name: &str) {
 fn sample_within_params(bencher: divan::Bencher, name: &str) {
     let space = space::preset(name).unwrap();
     let [(low, high), _] = space.extremes().unwrap();
-    let limits = space::Limits { params: space::Bound { min: low, max: low + (high - low) / 4 }, ..Default::default() };
+    let limits = space::Limits {
+        params: space::Bound { min: low, max: low + (high - low) / 4 },
+        ..Default::default()
+    };
     let feasible = space.within(&limits).unwrap();
     let mut rng = Seed(0).stream("bench", 0);
     bencher.counter(ItemsCount::new(1usize)).bench_local(|| feasible.sample(false, &mut rng).unwrap());

@@ -27,10 +27,18 @@ fn main() -> foretell::error::Result<()> {
         ..Limits::default()
     };
     let feasible = space.within(&limits)?;
-    println!("{:?}, {:.1} % of it inside the budget", space.size(), 100.0 * feasible.share().unwrap_or(f64::NAN));
+    println!(
+        "{:?}, {:.1} % of it inside the budget",
+        space.size(),
+        100.0 * feasible.share().unwrap_or(f64::NAN)
+    );
     for index in 0..5 {
         let architecture = feasible.sample(false, &mut Seed(0).stream("example", index))?;
-        println!("{} parameters: {}", architecture.params().total, serde_json::Value::Object(space.write(&architecture)));
+        println!(
+            "{} parameters: {}",
+            architecture.params().total,
+            serde_json::Value::Object(space.write(&architecture))
+        );
     }
     Ok(())
 }

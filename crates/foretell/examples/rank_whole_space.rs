@@ -13,7 +13,10 @@ fn main() -> foretell::error::Result<()> {
     let mut walk = space.as_grid().expect("PiT is a grid").walk(&BigUint::ZERO, u128::MAX);
     while let Some(architecture) = walk.next() {
         if architecture.params().total <= 5_000_000 {
-            best.push((proxy.score(architecture)?, serde_json::Value::Object(space.write(architecture)).to_string()));
+            best.push((
+                proxy.score(architecture)?,
+                serde_json::Value::Object(space.write(architecture)).to_string(),
+            ));
             best.sort_by(|a, b| b.0.total_cmp(&a.0));
             best.truncate(5);
         }

@@ -95,7 +95,9 @@ impl Error {
     /// The same error, said to have happened at `place`.
     pub fn at(self, place: impl std::fmt::Display) -> Self {
         match self {
-            Error::Input { place: inner, message } if inner.is_empty() => Error::input(place.to_string(), message),
+            Error::Input { place: inner, message } if inner.is_empty() => {
+                Error::input(place.to_string(), message)
+            }
             other => Error::input(place.to_string(), other.to_string()),
         }
     }

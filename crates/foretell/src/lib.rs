@@ -1,4 +1,20 @@
-//! foretell
+//! Ranks Transformer and recurrent architectures before training them.
+//!
+//! The modules are the stages of the work, in the order the data flows:
+//!
+//! 1. [`space`]: which architectures exist; sample, mutate, cross, enumerate, stay inside a budget.
+//! 2. [`architecture`]: one candidate as plain data; exact parameters, multiply-adds, memory and weights.
+//! 3. [`proxy`]: a candidate's training-free scores.
+//! 4. [`rank`]: scores → order and agreement; Kendall, Spearman, intervals, Pareto fronts.
+//! 5. [`benchmark`]: published tables of really trained networks, and how well proxies rank them.
+//!
+//! [`seed`] makes every random generator, [`catalogue`] finds things by name, [`error`] says what went wrong and what
+//! to do about it.
+//!
+//! ```
+#![doc = include_str!("../examples/pipeline.rs")]
+//! ```
+
 pub mod architecture;
 pub mod benchmark;
 pub mod catalogue;
@@ -7,3 +23,8 @@ pub mod proxy;
 pub mod rank;
 pub mod seed;
 pub mod space;
+
+/// The README's snippets are compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -71,7 +71,9 @@ fn every_published_count_of_every_table() {
 /// Spaces hold the networks of their benchmarks: the id survives a round trip and every row is valid where it should.
 #[test]
 fn rows_are_architectures_of_our_spaces() {
-    for (table, space) in [("flexibert-glue", "flexibert"), ("gpt2-wikitext103", "gpt2-public"), ("nasbench-nlp-ptb", "")] {
+    for (table, space) in
+        [("flexibert-glue", "flexibert"), ("gpt2-wikitext103", "gpt2-public"), ("nasbench-nlp-ptb", "")]
+    {
         let Some(benchmark) = load(table) else { continue };
         for architecture in &benchmark.architectures {
             let written = foretell::space::write_architecture(architecture);
@@ -91,7 +93,8 @@ fn ids_in_as_trained_mode_are_the_trained_networks() {
     let groups = benchmark.column("trained_group").unwrap().values.clone();
     let trained = benchmark.with("mode", &json!("as-trained")).unwrap();
     let ids: Vec<String> = trained.architectures.iter().map(Architecture::id).collect();
-    let pairs: HashSet<(String, u64)> = ids.iter().cloned().zip(groups.iter().map(|g| g.unwrap() as u64)).collect();
+    let pairs: HashSet<(String, u64)> =
+        ids.iter().cloned().zip(groups.iter().map(|g| g.unwrap() as u64)).collect();
     let distinct_ids: HashSet<&String> = ids.iter().collect();
     assert_eq!(pairs.len(), distinct_ids.len());
     assert_eq!(pairs.len(), pairs.iter().map(|(_, group)| group).collect::<HashSet<_>>().len());
@@ -103,10 +106,7 @@ fn gpt2_on_wikitext103() {
     let Some(benchmark) = load("gpt2-wikitext103") else { return };
     let report = report(&benchmark, "valid_ppl", "all,sept[tokens=2]");
     assert_eq!(report.n, 200);
-    for (name, kendall, spearman) in [
-        ("params", 0.5823, 0.7374),
-        ("decoder-params", 0.8468, 0.9670),
-    ] {
+    for (name, kendall, spearman) in [("params", 0.5823, 0.7374), ("decoder-params", 0.8468, 0.9670)] {
         near(of(&report, name).kendall, kendall, 4);
         near(of(&report, name).spearman, spearman, 4);
     }
@@ -128,7 +128,11 @@ fn gpt2_on_wikitext103() {
 #[test]
 fn flexibert_in_three_modes() {
     let Some(benchmark) = load("flexibert-glue") else { return };
-    let report = report(&benchmark, "glue", "nsc,zerolm[mode=published],zerolm[mode=published,alpha=0],zerolm[alpha=0.7]");
+    let report = report(
+        &benchmark,
+        "glue",
+        "nsc,zerolm[mode=published],zerolm[mode=published,alpha=0],zerolm[alpha=0.7]",
+    );
     assert_eq!(report.n, 350);
     for (name, kendall, spearman) in [
         ("params[mode=published]", 0.4527638910385205, 0.6514143117154139),

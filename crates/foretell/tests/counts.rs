@@ -38,16 +38,27 @@ fn autoformer() {
 /// One token fewer in every block and the head on one vector: by hand for the smallest tiny network.
 #[test]
 fn autoformer_exact_flops() {
-    let a = read(json!({"space": "autoformer-tiny", "embed_dim": 192, "depth": 12, "num_heads": 3, "mlp_ratio": 3.5}));
+    let a = read(
+        json!({"space": "autoformer-tiny", "embed_dim": 192, "depth": 12, "num_heads": 3, "mlp_ratio": 3.5}),
+    );
     let (s, d, q, f) = (197u64, 192u64, 192u64, 672u64);
-    let block = 2*s*d + 3*s*d*q + 2*s*s*q + s*q*d + 2*14*s*s + s*s/2 + s*q/2 + 2*s*d*f;
-    assert_eq!(a.flops(Counter::Exact), Some(d + 196*768*d + 197*d/2 + 12*block + d*1000));
+    let block = 2 * s * d
+        + 3 * s * d * q
+        + 2 * s * s * q
+        + s * q * d
+        + 2 * 14 * s * s
+        + s * s / 2
+        + s * q / 2
+        + 2 * s * d * f;
+    assert_eq!(a.flops(Counter::Exact), Some(d + 196 * 768 * d + 197 * d / 2 + 12 * block + d * 1000));
 }
 
 #[test]
 fn pit() {
     let pit = |space: &str, base: u32, heads: [u32; 3]| {
-        total(json!({"space": space, "base_dim": base, "mlp_ratio": 4, "depth": [2, 6, 4], "num_heads": heads}))
+        total(
+            json!({"space": space, "base_dim": base, "mlp_ratio": 4, "depth": [2, 6, 4], "num_heads": heads}),
+        )
     };
     assert_eq!(pit("pit-ti", 32, [2, 4, 8]), 4_847_272);
     assert_eq!(pit("pit-xs", 48, [2, 4, 8]), 10_618_888);
@@ -67,7 +78,10 @@ fn shunted() {
 
 #[test]
 fn bert() {
-    assert_eq!(total(json!({"space": "bert", "num_layers": 12, "ffn_dim": 3072, "num_heads": 12})), 109_482_240);
+    assert_eq!(
+        total(json!({"space": "bert", "num_layers": 12, "ffn_dim": 3072, "num_heads": 12})),
+        109_482_240
+    );
 }
 
 #[test]
@@ -76,27 +90,64 @@ fn flexibert_in_three_modes() {
     let count = |hidden: u32, layers: &[Layer]| {
         ["published", "spec", "as-trained"].map(|mode| {
             let column = |f: &dyn Fn(&Layer) -> Value| layers.iter().map(f).collect::<Value>();
-            total(json!({"space": "flexibert", "mode": mode, "hidden_size": hidden, "num_layers": layers.len(),
+            total(
+                json!({"space": "flexibert", "mode": mode, "hidden_size": hidden, "num_layers": layers.len(),
                 "operation_type": column(&|l| l.0.into()), "operation_parameter": column(&|l| l.1.into()),
                 "num_heads": column(&|l| l.2.into()), "ffn_dim": column(&|l| l.3.into()),
-                "ffn_stack": column(&|l| l.4.into())}))
+                "ffn_stack": column(&|l| l.4.into())}),
+            )
         })
     };
     assert_eq!(
-        count(256, &[("SA", "WMA", 4, 1024, 3), ("LT", "DCT", 2, 512, 3), ("SA", "SDP", 4, 512, 3), ("SA", "SDP", 4, 1024, 1)]),
+        count(
+            256,
+            &[
+                ("SA", "WMA", 4, 1024, 3),
+                ("LT", "DCT", 2, 512, 3),
+                ("SA", "SDP", 4, 512, 3),
+                ("SA", "SDP", 4, 1024, 1)
+            ]
+        ),
         [13_330_176, 9_657_088, 10_576_896]
     );
     assert_eq!(
-        count(256, &[("LT", "DFT", 4, 1024, 3), ("SA", "SDP", 2, 1024, 1), ("DSC", "9", 4, 512, 3), ("DSC", "5", 2, 512, 1)]),
+        count(
+            256,
+            &[
+                ("LT", "DFT", 4, 1024, 3),
+                ("SA", "SDP", 2, 1024, 1),
+                ("DSC", "9", 4, 512, 3),
+                ("DSC", "5", 2, 512, 1)
+            ]
+        ),
         [11_106_199, 9_006_999, 9_920_512]
     );
     assert_eq!(
-        count(128, &[("SA", "SDP", 4, 1024, 1), ("LT", "DCT", 2, 1024, 1), ("DSC", "9", 4, 512, 3), ("LT", "DFT", 4, 512, 1)]),
+        count(
+            128,
+            &[
+                ("SA", "SDP", 4, 1024, 1),
+                ("LT", "DCT", 2, 1024, 1),
+                ("DSC", "9", 4, 512, 3),
+                ("LT", "DFT", 4, 512, 1)
+            ]
+        ),
         [8_840_082, 5_448_914, 5_291_264]
     );
-    assert_eq!(count(128, &[("DSC", "9", 4, 512, 1), ("DSC", "5", 2, 512, 1)]), [5_526_167, 4_356_183, 4_369_408]);
     assert_eq!(
-        count(256, &[("LT", "DCT", 4, 512, 1), ("SA", "SDP", 2, 1024, 3), ("DSC", "5", 4, 512, 1), ("LT", "DFT", 2, 1024, 3)]),
+        count(128, &[("DSC", "9", 4, 512, 1), ("DSC", "5", 2, 512, 1)]),
+        [5_526_167, 4_356_183, 4_369_408]
+    );
+    assert_eq!(
+        count(
+            256,
+            &[
+                ("LT", "DCT", 4, 512, 1),
+                ("SA", "SDP", 2, 1024, 3),
+                ("DSC", "5", 4, 512, 1),
+                ("LT", "DFT", 2, 1024, 3)
+            ]
+        ),
         [10_937_226, 10_411_914, 11_363_328]
     );
 }
@@ -105,21 +156,33 @@ fn flexibert_in_three_modes() {
 fn gpt2_field_by_field() {
     let fields = |value: Value| {
         let params = read(value).params();
-        [params.part(Part::Embedding), params.part(Part::Attention), params.part(Part::Ffn), params.decoder(), params.total]
+        [
+            params.part(Part::Embedding),
+            params.part(Part::Attention),
+            params.part(Part::Ffn),
+            params.decoder(),
+            params.total,
+        ]
     };
     assert_eq!(
-        fields(json!({"space": "gpt2", "n_layer": 5, "d_model": 128, "d_embed": 256, "div_val": 4, "n_head": 2,
-            "d_inner": [1071, 640, 1286, 800, 1871]})),
+        fields(
+            json!({"space": "gpt2", "n_layer": 5, "d_model": 128, "d_embed": 256, "div_val": 4, "n_head": 2,
+            "d_inner": [1071, 640, 1286, 800, 1871]})
+        ),
         [6_631_088, 330_240, 1_457_316, 1_790_372, 8_505_006]
     );
     assert_eq!(
-        fields(json!({"space": "gpt2", "n_layer": 4, "d_model": 256, "d_embed": 512, "div_val": 2, "n_head": 2,
-            "d_inner": [751, 935, 735, 1179]})),
+        fields(
+            json!({"space": "gpt2", "n_layer": 4, "d_model": 256, "d_embed": 512, "div_val": 2, "n_head": 2,
+            "d_inner": [751, 935, 735, 1179]})
+        ),
         [16_951_168, 1_052_672, 1_847_824, 2_905_104, 20_038_634]
     );
     assert_eq!(
-        fields(json!({"space": "gpt2", "n_layer": 2, "d_model": 128, "d_embed": 512, "div_val": 1, "n_head": 2,
-            "d_inner": [730, 1220]})),
+        fields(
+            json!({"space": "gpt2", "n_layer": 2, "d_model": 128, "d_embed": 512, "div_val": 1, "n_head": 2,
+            "d_inner": [730, 1220]})
+        ),
         [25_825_280, 132_096, 501_406, 634_782, 26_576_888]
     );
 }
@@ -145,7 +208,9 @@ fn recurrent_reference_cells() {
         act("t", "tanh", "h_new_1"),
         {"name": "h_new_0", "op": "elementwise_prod", "inputs": ["t", "o_act"]},
     ]);
-    for (cell, ptb, wikitext2) in [(rnn, 5_731_600, 15_066_078), (gru, 9_174_800, 18_509_278), (lstm, 10_896_400, 20_230_878)] {
+    for (cell, ptb, wikitext2) in
+        [(rnn, 5_731_600, 15_066_078), (gru, 9_174_800, 18_509_278), (lstm, 10_896_400, 20_230_878)]
+    {
         assert_eq!(total(json!({"space": "nasbench-nlp", "nodes": cell})), ptb);
         assert_eq!(total(json!({"space": "nasbench-nlp", "vocab_size": 33278, "nodes": cell})), wikitext2);
     }
@@ -158,18 +223,26 @@ fn lonas() {
     assert_eq!(total(full.clone()), 6_738_411_520);
     assert_eq!(read(full).with("counting", &json!("full")).unwrap().params().total, 6_738_415_616);
     let widths: Vec<u64> = (0..32).map(|i| [11008, 9632, 8256, 6880, 5504][i % 5]).collect();
-    let expected = 2 * 32000 * 4096 + 32 * (4 * 4096 * 4096 + 2 * 4096) + 3 * 4096 * widths.iter().sum::<u64>();
-    assert_eq!(total(json!({"space": "lonas-llama", "qkv_rank": 28, "up_rank": 32, "ffn_dim": widths})), expected);
+    let expected =
+        2 * 32000 * 4096 + 32 * (4 * 4096 * 4096 + 2 * 4096) + 3 * 4096 * widths.iter().sum::<u64>();
+    assert_eq!(
+        total(json!({"space": "lonas-llama", "qkv_rank": 28, "up_rank": 32, "ffn_dim": widths})),
+        expected
+    );
 }
 
 #[test]
 fn sizes() {
     let power = |base: u32, exponent: u32| BigUint::from(base).pow(exponent);
-    let autoformer = |options: u32, depths: [u32; 3]| depths.map(|l| power(options, l)).iter().sum::<BigUint>() * 3u32;
+    let autoformer =
+        |options: u32, depths: [u32; 3]| depths.map(|l| power(options, l)).iter().sum::<BigUint>() * 3u32;
     // GPT-2: sum over depth and width of 9 (or 3) head choices times (3 heads x widths from 2·d on) per layer.
     let gpt2 = |heads: u32, widths: &[u32], least: &dyn Fn(u32) -> u32, most: u32, step: u32| -> BigUint {
         let layer = |d: u32| 3 * ((most - least(d)) / step + 1);
-        (2..=16).flat_map(|l| widths.iter().map(move |d| (l, *d))).map(|(l, d)| power(layer(d), l) * heads).sum()
+        (2..=16)
+            .flat_map(|l| widths.iter().map(move |d| (l, *d)))
+            .map(|(l, d)| power(layer(d), l) * heads)
+            .sum()
     };
     let grid: Vec<u32> = (128..=1024).step_by(64).collect();
     let paper = |heads| gpt2(heads, &grid, &|d| 2 * d, 4096, 64);

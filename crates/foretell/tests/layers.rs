@@ -32,9 +32,15 @@ fn modules_import_only_what_the_table_allows() {
             found += 1;
             let text = fs::read_to_string(&file).unwrap();
             let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-            for name in code.flat_map(|line| line.split("crate::").skip(1).map(str::to_owned).collect::<Vec<_>>()) {
+            for name in
+                code.flat_map(|line| line.split("crate::").skip(1).map(str::to_owned).collect::<Vec<_>>())
+            {
                 let name: String = name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-                assert!(name == module || allowed.contains(&name.as_str()), "{}: imports {name}", file.display());
+                assert!(
+                    name == module || allowed.contains(&name.as_str()),
+                    "{}: imports {name}",
+                    file.display()
+                );
             }
         }
     }

@@ -56,7 +56,10 @@ impl Adaptive {
             return Err(format!("cutoffs {cuts:?} do not rise"));
         }
         match self.clusters().find(|(_, width)| *width == 0) {
-            Some(_) => Err(format!("d_embed {} divided by div_val {} for each cluster leaves no width", self.embed, self.div)),
+            Some(_) => Err(format!(
+                "d_embed {} divided by div_val {} for each cluster leaves no width",
+                self.embed, self.div
+            )),
             None => Ok(()),
         }
     }
@@ -75,7 +78,12 @@ impl Adaptive {
             w.index([i, 0]);
             w.table("model.lm_head.out_layers_biases.{}", Role::Head, &[words], Init::Zeros);
             if self.projected() && (i == 0 || !self.tied) {
-                w.linear_transposed(["model.lm_head.out_projs.{}", ""], Role::Head, (self.model, width), PROJECTION);
+                w.linear_transposed(
+                    ["model.lm_head.out_projs.{}", ""],
+                    Role::Head,
+                    (self.model, width),
+                    PROJECTION,
+                );
             }
         }
         let further = self.clusters().count() as u64 - 1;
@@ -89,7 +97,8 @@ impl Adaptive {
     /// Multiply-adds for `tokens` tokens: every token from the first cluster, all words scored.
     pub fn flops(&self, tokens: u64) -> u128 {
         let project = |width: u64| if self.projected() { u128::from(self.model * width) } else { 0 };
-        let score = self.tables().map(|(words, width)| project(width) + u128::from(words * width)).sum::<u128>();
+        let score =
+            self.tables().map(|(words, width)| project(width) + u128::from(words * width)).sum::<u128>();
         let further = (self.clusters().count() as u64 - 1) * self.embed;
         u128::from(tokens) * (project(self.embed) + score + u128::from(further))
     }

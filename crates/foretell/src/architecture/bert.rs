@@ -55,7 +55,11 @@ impl super::Family for Family {
     fn check_position(&self, a: &Architecture, i: usize) -> Result<(), String> {
         let v = Bert(a);
         if v.hidden_size() % v.num_heads(i) != 0 {
-            return Err(format!("num_heads {} does not divide hidden_size {}", v.num_heads(i), v.hidden_size()));
+            return Err(format!(
+                "num_heads {} does not divide hidden_size {}",
+                v.num_heads(i),
+                v.hidden_size()
+            ));
         }
         Ok(())
     }
@@ -65,7 +69,12 @@ impl super::Family for Family {
         let h = v.hidden_size();
         w.table("embeddings.word_embeddings.weight", Role::Embedding, &[v.vocab_size(), h], NORMAL);
         w.table("embeddings.position_embeddings.weight", Role::Position, &[v.context_len(), h], NORMAL);
-        w.table("embeddings.token_type_embeddings.weight", Role::Embedding, &[v.type_vocab_size(), h], NORMAL);
+        w.table(
+            "embeddings.token_type_embeddings.weight",
+            Role::Embedding,
+            &[v.type_vocab_size(), h],
+            NORMAL,
+        );
         w.norm(["embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"], Role::Embedding, h);
         w.linear(["pooler.dense.weight", "pooler.dense.bias"], Role::Head, (h, h), NORMAL);
     }
@@ -74,19 +83,52 @@ impl super::Family for Family {
         let (h, f) = (v.hidden_size(), v.ffn_dim(i));
         w.enter(i, [i, 0]);
         for (names, role) in [
-            (["encoder.layer.{}.attention.self.query.weight", "encoder.layer.{}.attention.self.query.bias"], Role::Query),
-            (["encoder.layer.{}.attention.self.key.weight", "encoder.layer.{}.attention.self.key.bias"], Role::Key),
-            (["encoder.layer.{}.attention.self.value.weight", "encoder.layer.{}.attention.self.value.bias"], Role::Value),
-            (["encoder.layer.{}.attention.output.dense.weight", "encoder.layer.{}.attention.output.dense.bias"], Role::AttentionOut),
+            (
+                [
+                    "encoder.layer.{}.attention.self.query.weight",
+                    "encoder.layer.{}.attention.self.query.bias",
+                ],
+                Role::Query,
+            ),
+            (
+                ["encoder.layer.{}.attention.self.key.weight", "encoder.layer.{}.attention.self.key.bias"],
+                Role::Key,
+            ),
+            (
+                [
+                    "encoder.layer.{}.attention.self.value.weight",
+                    "encoder.layer.{}.attention.self.value.bias",
+                ],
+                Role::Value,
+            ),
+            (
+                [
+                    "encoder.layer.{}.attention.output.dense.weight",
+                    "encoder.layer.{}.attention.output.dense.bias",
+                ],
+                Role::AttentionOut,
+            ),
         ] {
             w.linear(names, role, (h, h), NORMAL);
         }
-        let norm = ["encoder.layer.{}.attention.output.LayerNorm.weight", "encoder.layer.{}.attention.output.LayerNorm.bias"];
+        let norm = [
+            "encoder.layer.{}.attention.output.LayerNorm.weight",
+            "encoder.layer.{}.attention.output.LayerNorm.bias",
+        ];
         w.norm(norm, Role::Norm, h);
         let fc1 = ["encoder.layer.{}.intermediate.dense.weight", "encoder.layer.{}.intermediate.dense.bias"];
         w.linear(fc1, Role::FfnIn, (h, f), NORMAL);
-        w.linear(["encoder.layer.{}.output.dense.weight", "encoder.layer.{}.output.dense.bias"], Role::FfnOut, (f, h), NORMAL);
-        w.norm(["encoder.layer.{}.output.LayerNorm.weight", "encoder.layer.{}.output.LayerNorm.bias"], Role::Norm, h);
+        w.linear(
+            ["encoder.layer.{}.output.dense.weight", "encoder.layer.{}.output.dense.bias"],
+            Role::FfnOut,
+            (f, h),
+            NORMAL,
+        );
+        w.norm(
+            ["encoder.layer.{}.output.LayerNorm.weight", "encoder.layer.{}.output.LayerNorm.bias"],
+            Role::Norm,
+            h,
+        );
     }
 
     fn flops_outside(&self, a: &Architecture, _: Counter) -> u128 {

@@ -181,21 +181,22 @@ pub(super) fn read_rows(
     for (field, value) in slots.zip(head) {
         values.push(value.ok_or_else(|| wrong(field, format!("is missing: {}", field.doc)))?);
     }
-    let columns = fields.iter().filter(|field| field.scope == Scope::Position).enumerate().map(|(i, field)| {
-        let read = |value| field.read(value).map_err(|e| wrong(field, e));
-        match value_of(field, object)? {
-            Some(Value::Array(list)) if list.len() == positions => list.iter().map(read).collect(),
-            Some(Value::Array(list)) => {
-                Err(wrong(field, format!("has {} entries, but there are {positions} layers", list.len())))
+    let columns =
+        fields.iter().filter(|field| field.scope == Scope::Position).enumerate().map(|(i, field)| {
+            let read = |value| field.read(value).map_err(|e| wrong(field, e));
+            match value_of(field, object)? {
+                Some(Value::Array(list)) if list.len() == positions => list.iter().map(read).collect(),
+                Some(Value::Array(list)) => {
+                    Err(wrong(field, format!("has {} entries, but there are {positions} layers", list.len())))
+                }
+                Some(value) => Ok(vec![read(value)?; positions]),
+                None => {
+                    let fixed = template.and_then(|template| template.row[i]).or(field.default);
+                    let fixed = fixed.ok_or_else(|| wrong(field, format!("is missing: {}", field.doc)))?;
+                    Ok(vec![fixed; positions])
+                }
             }
-            Some(value) => Ok(vec![read(value)?; positions]),
-            None => {
-                let fixed = template.and_then(|template| template.row[i]).or(field.default);
-                let fixed = fixed.ok_or_else(|| wrong(field, format!("is missing: {}", field.doc)))?;
-                Ok(vec![fixed; positions])
-            }
-        }
-    });
+        });
     let columns: Vec<Vec<u32>> = columns.collect::<Result<_>>()?;
     for position in 0..positions {
         values.extend(columns.iter().map(|column| column[position]));

@@ -130,11 +130,16 @@ impl Field {
     /// One value from JSON.
     pub fn read(&self, value: &Value) -> Result<u32, String> {
         let whole = |value: &Value| match value {
-            Value::Number(n) => n.as_u64().or_else(|| n.as_f64().filter(|x| x.fract() == 0.0 && *x >= 0.0).map(|x| x as u64)),
+            Value::Number(n) => {
+                n.as_u64().or_else(|| n.as_f64().filter(|x| x.fract() == 0.0 && *x >= 0.0).map(|x| x as u64))
+            }
             _ => None,
         };
         let within = |n: u64, min: u32, max: u32| {
-            u32::try_from(n).ok().filter(|n| (min..=max).contains(n)).ok_or(format!("{n} is not between {min} and {max}"))
+            u32::try_from(n)
+                .ok()
+                .filter(|n| (min..=max).contains(n))
+                .ok_or(format!("{n} is not between {min} and {max}"))
         };
         match self.kind {
             Kind::Count(min, max) => {
@@ -143,7 +148,11 @@ impl Field {
             Kind::Optional(min, max) => match value {
                 Value::Null => Ok(0),
                 Value::String(word) if word == "none" => Ok(0),
-                _ => within(whole(value).ok_or(format!("{value} is neither a whole number nor \"none\""))?, min, max),
+                _ => within(
+                    whole(value).ok_or(format!("{value} is neither a whole number nor \"none\""))?,
+                    min,
+                    max,
+                ),
             },
             Kind::Ratio(min, max) => {
                 let x = value.as_f64().ok_or(format!("{value} is not a number"))?;
@@ -152,7 +161,11 @@ impl Field {
                     return Err(format!("{x} has more than three digits behind the point"));
                 }
                 if !(f64::from(min)..=f64::from(max)).contains(&thousandths) {
-                    return Err(format!("{x} is not between {} and {}", f64::from(min) / 1e3, f64::from(max) / 1e3));
+                    return Err(format!(
+                        "{x} is not between {} and {}",
+                        f64::from(min) / 1e3,
+                        f64::from(max) / 1e3
+                    ));
                 }
                 Ok(thousandths as u32)
             }
@@ -163,16 +176,14 @@ impl Field {
                     other => return Err(format!("{other} is not one of {}", names.join(", "))),
                 };
                 // "as_trained" and "as-trained" are the same name to everyone but a computer.
-                let same = |name: &&str| *name == word || **name == *word.replace('_', "-");
-                names.iter().position(|n| same(&n)).map(|i| i as u32).ok_or_else(|| {
+                let same = |name: &&str| **name == word || **name == word.replace('_', "-");
+                names.iter().position(same).map(|i| i as u32).ok_or_else(|| {
                     let hint = crate::catalogue::nearest(&word, names.iter().copied());
                     let hint = hint.map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default();
                     format!("'{word}' is not one of {}{hint}", names.join(", "))
                 })
             }
-            Kind::Flag => {
-                value.as_bool().map(u32::from).ok_or(format!("{value} is neither true nor false"))
-            }
+            Kind::Flag => value.as_bool().map(u32::from).ok_or(format!("{value} is neither true nor false")),
         }
     }
 

@@ -149,7 +149,12 @@ impl super::Family for Family {
         let (e, h) = (v.embedding_size(), v.h());
         w.table("embeddings.word_embeddings.weight", Role::Embedding, &[v.vocab_size(), e], NORMAL);
         w.table("embeddings.position_embeddings.weight", Role::Position, &[v.context_len(), e], NORMAL);
-        w.table("embeddings.token_type_embeddings.weight", Role::Embedding, &[v.type_vocab_size(), e], NORMAL);
+        w.table(
+            "embeddings.token_type_embeddings.weight",
+            Role::Embedding,
+            &[v.type_vocab_size(), e],
+            NORMAL,
+        );
         w.norm(["embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"], Role::Embedding, e);
         if e != h {
             let names = ["embeddings_project.weight", "embeddings_project.bias"];
@@ -161,26 +166,58 @@ impl super::Family for Family {
         let h = v.h();
         w.enter(i, [i, 0]);
         const QKV: [([&str; 2], Role); 3] = [
-            (["encoder.layer.{}.operation.operation.query.weight", "encoder.layer.{}.operation.operation.query.bias"], Role::Query),
-            (["encoder.layer.{}.operation.operation.key.weight", "encoder.layer.{}.operation.operation.key.bias"], Role::Key),
-            (["encoder.layer.{}.operation.operation.value.weight", "encoder.layer.{}.operation.operation.value.bias"], Role::Value),
+            (
+                [
+                    "encoder.layer.{}.operation.operation.query.weight",
+                    "encoder.layer.{}.operation.operation.query.bias",
+                ],
+                Role::Query,
+            ),
+            (
+                [
+                    "encoder.layer.{}.operation.operation.key.weight",
+                    "encoder.layer.{}.operation.operation.key.bias",
+                ],
+                Role::Key,
+            ),
+            (
+                [
+                    "encoder.layer.{}.operation.operation.value.weight",
+                    "encoder.layer.{}.operation.operation.value.bias",
+                ],
+                Role::Value,
+            ),
         ];
         let output = |w: &mut Visitor| {
-            let dense = ["encoder.layer.{}.operation.output.dense.weight", "encoder.layer.{}.operation.output.dense.bias"];
+            let dense = [
+                "encoder.layer.{}.operation.output.dense.weight",
+                "encoder.layer.{}.operation.output.dense.bias",
+            ];
             w.linear(dense, Role::AttentionOut, (h, h), NORMAL);
-            let norm = ["encoder.layer.{}.operation.output.LayerNorm.weight", "encoder.layer.{}.operation.output.LayerNorm.bias"];
+            let norm = [
+                "encoder.layer.{}.operation.output.LayerNorm.weight",
+                "encoder.layer.{}.operation.output.LayerNorm.bias",
+            ];
             w.norm(norm, Role::Norm, h);
         };
         match v.mixer(i) {
             mixer @ (Mixer::Attention | Mixer::Multiplicative) => {
                 QKV.iter().for_each(|(names, role)| w.linear(*names, *role, (h, h), NORMAL));
                 if mixer == Mixer::Multiplicative {
-                    w.linear(["encoder.layer.{}.operation.operation.weight.weight", ""], Role::QueryMultiplier, (h, h), NORMAL);
+                    w.linear(
+                        ["encoder.layer.{}.operation.operation.weight.weight", ""],
+                        Role::QueryMultiplier,
+                        (h, h),
+                        NORMAL,
+                    );
                 }
                 output(w);
             }
             Mixer::Fourier | Mixer::Cosine => {
-                let names = ["encoder.layer.{}.operation.operation.input.weight", "encoder.layer.{}.operation.operation.input.bias"];
+                let names = [
+                    "encoder.layer.{}.operation.operation.input.weight",
+                    "encoder.layer.{}.operation.operation.input.bias",
+                ];
                 w.linear(names, Role::Transform, (h, h), NORMAL);
             }
             Mixer::Span { kernel } => {
@@ -208,7 +245,10 @@ impl super::Family for Family {
         let mut from = h;
         for (n, to) in v.ffn(i).enumerate() {
             if n == 0 {
-                let names = ["encoder.layer.{}.intermediate.dense_in.weight", "encoder.layer.{}.intermediate.dense_in.bias"];
+                let names = [
+                    "encoder.layer.{}.intermediate.dense_in.weight",
+                    "encoder.layer.{}.intermediate.dense_in.bias",
+                ];
                 w.linear(names, Role::FfnIn, (from, to), NORMAL);
             } else {
                 w.enter(i, [i, n - 1]);
@@ -220,8 +260,17 @@ impl super::Family for Family {
             }
             from = to;
         }
-        w.linear(["encoder.layer.{}.output.dense.weight", "encoder.layer.{}.output.dense.bias"], Role::FfnOut, (from, h), NORMAL);
-        w.norm(["encoder.layer.{}.output.LayerNorm.weight", "encoder.layer.{}.output.LayerNorm.bias"], Role::Norm, h);
+        w.linear(
+            ["encoder.layer.{}.output.dense.weight", "encoder.layer.{}.output.dense.bias"],
+            Role::FfnOut,
+            (from, h),
+            NORMAL,
+        );
+        w.norm(
+            ["encoder.layer.{}.output.LayerNorm.weight", "encoder.layer.{}.output.LayerNorm.bias"],
+            Role::Norm,
+            h,
+        );
     }
 
     fn flops_outside(&self, a: &Architecture, _: Counter) -> u128 {

@@ -85,7 +85,12 @@ impl super::Family for Family {
     fn outside(&self, a: &Architecture, w: &mut Visitor) {
         let v = Gpt2(a);
         v.adaptive().weights(w);
-        w.table("model.transformer.wpe.weight", Role::Position, &[v.context_len(), v.d_model()], Init::Normal(0.02));
+        w.table(
+            "model.transformer.wpe.weight",
+            Role::Position,
+            &[v.context_len(), v.d_model()],
+            Init::Normal(0.02),
+        );
         w.norm(["model.transformer.ln_f.weight", "model.transformer.ln_f.bias"], Role::Norm, v.d_model());
     }
     fn position(&self, a: &Architecture, i: usize, w: &mut Visitor) {

@@ -59,12 +59,48 @@ impl Llama<'_> {
         let (d, f, (q, kv)) = (self.hidden_size(), self.ffn_dim(layer), self.widths(layer));
         let (qkv, up, down) = (self.qkv_rank(layer), self.up_rank(layer), self.down_rank());
         [
-            ("model.layers.{}.self_attn.q_proj.lora_A.weight", "model.layers.{}.self_attn.q_proj.lora_B.weight", d, q, qkv),
-            ("model.layers.{}.self_attn.k_proj.lora_A.weight", "model.layers.{}.self_attn.k_proj.lora_B.weight", d, kv, qkv),
-            ("model.layers.{}.self_attn.v_proj.lora_A.weight", "model.layers.{}.self_attn.v_proj.lora_B.weight", d, kv, qkv),
-            ("model.layers.{}.mlp.gate_proj.lora_A.weight", "model.layers.{}.mlp.gate_proj.lora_B.weight", d, f, up),
-            ("model.layers.{}.mlp.up_proj.lora_A.weight", "model.layers.{}.mlp.up_proj.lora_B.weight", d, f, up),
-            ("model.layers.{}.mlp.down_proj.lora_A.weight", "model.layers.{}.mlp.down_proj.lora_B.weight", f, d, down),
+            (
+                "model.layers.{}.self_attn.q_proj.lora_A.weight",
+                "model.layers.{}.self_attn.q_proj.lora_B.weight",
+                d,
+                q,
+                qkv,
+            ),
+            (
+                "model.layers.{}.self_attn.k_proj.lora_A.weight",
+                "model.layers.{}.self_attn.k_proj.lora_B.weight",
+                d,
+                kv,
+                qkv,
+            ),
+            (
+                "model.layers.{}.self_attn.v_proj.lora_A.weight",
+                "model.layers.{}.self_attn.v_proj.lora_B.weight",
+                d,
+                kv,
+                qkv,
+            ),
+            (
+                "model.layers.{}.mlp.gate_proj.lora_A.weight",
+                "model.layers.{}.mlp.gate_proj.lora_B.weight",
+                d,
+                f,
+                up,
+            ),
+            (
+                "model.layers.{}.mlp.up_proj.lora_A.weight",
+                "model.layers.{}.mlp.up_proj.lora_B.weight",
+                d,
+                f,
+                up,
+            ),
+            (
+                "model.layers.{}.mlp.down_proj.lora_A.weight",
+                "model.layers.{}.mlp.down_proj.lora_B.weight",
+                f,
+                d,
+                down,
+            ),
         ]
     }
 }
@@ -118,9 +154,24 @@ impl super::Family for Family {
         w.enter(i, [i, 0]);
         w.table("model.layers.{}.input_layernorm.weight", Role::Norm, &[d], Init::Ones);
         for (weight, bias, role, width) in [
-            ("model.layers.{}.self_attn.q_proj.weight", "model.layers.{}.self_attn.q_proj.bias", Role::Query, q),
-            ("model.layers.{}.self_attn.k_proj.weight", "model.layers.{}.self_attn.k_proj.bias", Role::Key, kv),
-            ("model.layers.{}.self_attn.v_proj.weight", "model.layers.{}.self_attn.v_proj.bias", Role::Value, kv),
+            (
+                "model.layers.{}.self_attn.q_proj.weight",
+                "model.layers.{}.self_attn.q_proj.bias",
+                Role::Query,
+                q,
+            ),
+            (
+                "model.layers.{}.self_attn.k_proj.weight",
+                "model.layers.{}.self_attn.k_proj.bias",
+                Role::Key,
+                kv,
+            ),
+            (
+                "model.layers.{}.self_attn.v_proj.weight",
+                "model.layers.{}.self_attn.v_proj.bias",
+                Role::Value,
+                kv,
+            ),
         ] {
             w.linear([weight, if v.attention_bias() == 1 { bias } else { "" }], role, (d, width), NORMAL);
         }
@@ -144,7 +195,8 @@ impl super::Family for Family {
         let v = Llama(a);
         let (q, kv) = v.widths(i);
         let [t, d, f, q, kv] = [v.context_len(), v.hidden_size(), v.ffn_dim(i), q, kv].map(u128::from);
-        let adapters = v.adapters(i).into_iter().map(|(_, _, input, output, rank)| u128::from(rank * (input + output)));
+        let adapters =
+            v.adapters(i).into_iter().map(|(_, _, input, output, rank)| u128::from(rank * (input + output)));
         t * (2 * d * q + 2 * d * kv + 3 * d * f + adapters.sum::<u128>()) + 2 * t * t * q
     }
     fn activations_outside(&self, a: &Architecture) -> u64 {

@@ -55,7 +55,11 @@ pub const FAMILIES: &[&dyn Family] = &[
 
 /// Refuses a derived size that is zero or beyond [`MAX_DIM`].
 fn fits(what: &str, size: u64) -> Result<(), String> {
-    if (1..=u64::from(MAX_DIM)).contains(&size) { Ok(()) } else { Err(format!("{what} of {size}, not 1 to {MAX_DIM}")) }
+    if (1..=u64::from(MAX_DIM)).contains(&size) {
+        Ok(())
+    } else {
+        Err(format!("{what} of {size}, not 1 to {MAX_DIM}"))
+    }
 }
 
 /// The family of this name.
@@ -124,7 +128,9 @@ impl Architecture {
         // Every count is bounded by this one: below it, sums of sizes and bytes stay clear of 64 bits.
         let flops = self.count_flops(Counter::Exact);
         if flops > 1 << 60 {
-            return Err(invalid(format!("one input takes {flops:e} multiply-adds, more than can be counted")));
+            return Err(invalid(format!(
+                "one input takes {flops:e} multiply-adds, more than can be counted"
+            )));
         }
         Ok(())
     }
@@ -183,7 +189,8 @@ impl Architecture {
     }
 
     fn count_flops(&self, counter: Counter) -> u128 {
-        let positions = (0..self.positions()).map(|position| self.family.flops_position(self, position, counter));
+        let positions =
+            (0..self.positions()).map(|position| self.family.flops_position(self, position, counter));
         self.family.flops_outside(self, counter) + positions.sum::<u128>()
     }
 
@@ -191,7 +198,8 @@ impl Architecture {
     pub fn memory(&self) -> Memory {
         let mut weights = 0;
         self.visit(&mut |tensor| weights += 4 * tensor.len());
-        let positions = (0..self.positions()).map(|position| self.family.activations_position(self, position));
+        let positions =
+            (0..self.positions()).map(|position| self.family.activations_position(self, position));
         let activations = 4 * (self.family.activations_outside(self) + positions.sum::<u64>());
         Memory { weights, gradients: weights, activations }
     }

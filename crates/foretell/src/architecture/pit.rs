@@ -112,7 +112,12 @@ impl super::Family for Family {
         let (d, p) = (v.width(0), v.patch_size());
         w.table("pos_embed", Role::Position, &[1, d, v.side(0), v.side(0)], LINEAR);
         let patch = [d, v.channels(), p, p];
-        w.convolution(["patch_embed.conv.weight", "patch_embed.conv.bias"], Role::PatchEmbedding, &patch, CONVOLUTION);
+        w.convolution(
+            ["patch_embed.conv.weight", "patch_embed.conv.bias"],
+            Role::PatchEmbedding,
+            &patch,
+            CONVOLUTION,
+        );
         w.table("cls_token", Role::ClassToken, &[1, 1, d], LINEAR);
         const POOLS: [[&str; 4]; 2] = [
             ["pools.0.conv.weight", "pools.0.conv.bias", "pools.0.fc.weight", "pools.0.fc.bias"],
@@ -133,12 +138,22 @@ impl super::Family for Family {
         let before: u64 = (0..s).map(|s| v.depth(s)).sum();
         for b in 0..v.depth(s) as usize {
             w.enter(before as usize + b, [s, b]);
-            w.norm(["transformers.{}.blocks.{}.norm1.weight", "transformers.{}.blocks.{}.norm1.bias"], Role::Norm, d);
-            let qkv = ["transformers.{}.blocks.{}.attn.qkv.weight", "transformers.{}.blocks.{}.attn.qkv.bias"];
+            w.norm(
+                ["transformers.{}.blocks.{}.norm1.weight", "transformers.{}.blocks.{}.norm1.bias"],
+                Role::Norm,
+                d,
+            );
+            let qkv =
+                ["transformers.{}.blocks.{}.attn.qkv.weight", "transformers.{}.blocks.{}.attn.qkv.bias"];
             w.linear(qkv, Role::QueryKeyValue, (d, 3 * d), LINEAR);
-            let out = ["transformers.{}.blocks.{}.attn.proj.weight", "transformers.{}.blocks.{}.attn.proj.bias"];
+            let out =
+                ["transformers.{}.blocks.{}.attn.proj.weight", "transformers.{}.blocks.{}.attn.proj.bias"];
             w.linear(out, Role::AttentionOut, (d, d), LINEAR);
-            w.norm(["transformers.{}.blocks.{}.norm2.weight", "transformers.{}.blocks.{}.norm2.bias"], Role::Norm, d);
+            w.norm(
+                ["transformers.{}.blocks.{}.norm2.weight", "transformers.{}.blocks.{}.norm2.bias"],
+                Role::Norm,
+                d,
+            );
             let fc1 = ["transformers.{}.blocks.{}.mlp.fc1.weight", "transformers.{}.blocks.{}.mlp.fc1.bias"];
             w.linear(fc1, Role::FfnIn, (d, f), LINEAR);
             let fc2 = ["transformers.{}.blocks.{}.mlp.fc2.weight", "transformers.{}.blocks.{}.mlp.fc2.bias"];
@@ -149,10 +164,10 @@ impl super::Family for Family {
     fn flops_outside(&self, a: &Architecture, _: Counter) -> u128 {
         let v = Pit(a);
         let map = |s: usize| u128::from(v.side(s) * v.side(s));
-        let patch = map(0) * u128::from(v.channels() * v.patch_size() * v.patch_size()) * u128::from(v.width(0));
-        let pools = (0..STAGES - 1).map(|s| {
-            map(s + 1) * u128::from(9 * v.width(s + 1)) + u128::from(v.width(s) * v.width(s + 1))
-        });
+        let patch =
+            map(0) * u128::from(v.channels() * v.patch_size() * v.patch_size()) * u128::from(v.width(0));
+        let pools = (0..STAGES - 1)
+            .map(|s| map(s + 1) * u128::from(9 * v.width(s + 1)) + u128::from(v.width(s) * v.width(s + 1)));
         patch + pools.sum::<u128>() + u128::from(v.width(STAGES - 1) * v.num_classes())
     }
     fn flops_position(&self, a: &Architecture, s: usize, _: Counter) -> u128 {

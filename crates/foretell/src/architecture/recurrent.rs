@@ -173,8 +173,12 @@ impl Recipe {
     pub fn from_json(value: &Value) -> Result<Recipe> {
         let bad = |place: &str, message: String| Error::input(format!("nodes: {place}"), message);
         let entries: Vec<(&str, &Map<String, Value>)> = match value {
-            Value::Array(list) => list.iter().filter_map(|n| Some((n.get("name")?.as_str()?, n.as_object()?))).collect(),
-            Value::Object(map) => map.iter().filter_map(|(name, n)| Some((name.as_str(), n.as_object()?))).collect(),
+            Value::Array(list) => {
+                list.iter().filter_map(|n| Some((n.get("name")?.as_str()?, n.as_object()?))).collect()
+            }
+            Value::Object(map) => {
+                map.iter().filter_map(|(name, n)| Some((name.as_str(), n.as_object()?))).collect()
+            }
             _ => return Err(bad("recipe", "is neither a list nor a map of nodes".into())),
         };
         let given = value.as_array().map(Vec::len).or(value.as_object().map(Map::len)).unwrap_or(0);
@@ -182,29 +186,35 @@ impl Recipe {
             return Err(bad("recipe", "needs entries with name, op and inputs".into()));
         }
         if entries.len() > MAX_LAYERS as usize {
-            return Err(bad("recipe", format!("has {} nodes, at most {MAX_LAYERS} are allowed", entries.len())));
+            return Err(bad(
+                "recipe",
+                format!("has {} nodes, at most {MAX_LAYERS} are allowed", entries.len()),
+            ));
         }
-        let places: HashMap<&str, usize> = entries.iter().enumerate().map(|(i, (name, _))| (*name, i)).collect();
+        let places: HashMap<&str, usize> =
+            entries.iter().enumerate().map(|(i, (name, _))| (*name, i)).collect();
         if places.len() != entries.len() {
             return Err(bad("recipe", "names a node twice".into()));
         }
         let mut nodes = Vec::new();
         for (name, node) in &entries {
             let word = node.get("op").and_then(Value::as_str).unwrap_or_default();
-            let op = OPS.iter().position(|op| *op == word).ok_or_else(|| catalogue::unknown("op", word, OPS))?;
+            let op =
+                OPS.iter().position(|op| *op == word).ok_or_else(|| catalogue::unknown("op", word, OPS))?;
             let inputs = node.get("inputs").or(node.get("input")).and_then(Value::as_array);
-            let inputs = inputs.ok_or_else(|| bad(name, "has no list 'inputs'".into()))?.iter().map(|input| {
-                let input = input.as_str().unwrap_or_default();
-                let previous = input.strip_prefix("h_prev_").and_then(|k| k.parse::<usize>().ok());
-                match (input, previous) {
-                    ("x", _) => Ok(Input::X),
-                    (_, Some(k)) if k < MAX_STATES as usize => Ok(Input::Previous(k)),
-                    _ => places.get(input).map(|n| Input::Node(*n)).ok_or_else(|| {
-                        let known = places.keys().copied().chain(["x", "h_prev_0"]);
-                        catalogue::unknown("input", input, known).at(format!("nodes: {name}"))
-                    }),
-                }
-            });
+            let inputs =
+                inputs.ok_or_else(|| bad(name, "has no list 'inputs'".into()))?.iter().map(|input| {
+                    let input = input.as_str().unwrap_or_default();
+                    let previous = input.strip_prefix("h_prev_").and_then(|k| k.parse::<usize>().ok());
+                    match (input, previous) {
+                        ("x", _) => Ok(Input::X),
+                        (_, Some(k)) if k < MAX_STATES as usize => Ok(Input::Previous(k)),
+                        _ => places.get(input).map(|n| Input::Node(*n)).ok_or_else(|| {
+                            let known = places.keys().copied().chain(["x", "h_prev_0"]);
+                            catalogue::unknown("input", input, known).at(format!("nodes: {name}"))
+                        }),
+                    }
+                });
             nodes.push(Node { op: Op::ALL[op], inputs: inputs.collect::<Result<_>>()? });
         }
         let result = |k: usize| places.get(format!("h_new_{k}").as_str()).copied();
@@ -281,7 +291,12 @@ impl Recurrent<'_> {
         let inputs = [self.input_0(node), self.input_1(node), self.input_2(node)];
         let layers = (0..self.num_layers()).map(|layer| {
             let (input, output) = self.layer(layer);
-            inputs.iter().filter(|code| **code > 0).map(|code| if *code == 1 { input } else { output }).sum::<u64>() * output
+            inputs
+                .iter()
+                .filter(|code| **code > 0)
+                .map(|code| if *code == 1 { input } else { output })
+                .sum::<u64>()
+                * output
         });
         layers.sum()
     }
@@ -311,7 +326,12 @@ impl super::Family for Family {
             if let Some(slot) = (v.result(i) as usize).checked_sub(1) {
                 match found.get_mut(slot) {
                     Some(seen) if !*seen => *seen = true,
-                    _ => return Err(format!("h_new_{slot} is not one of {} states, each once", v.num_states())),
+                    _ => {
+                        return Err(format!(
+                            "h_new_{slot} is not one of {} states, each once",
+                            v.num_states()
+                        ));
+                    }
                 }
             }
         }
@@ -330,12 +350,18 @@ impl super::Family for Family {
         }
         for &code in &codes[..used] {
             match code as u32 {
-                1 if op != Op::Linear => return Err(format!("node {i} reads x, which only linear nodes may")),
+                1 if op != Op::Linear => {
+                    return Err(format!("node {i} reads x, which only linear nodes may"));
+                }
                 code if code >= NODE && (code - NODE) as usize >= i => {
                     return Err(format!("node {i} reads node {}, which is not before it", code - NODE));
                 }
                 code if (2..NODE).contains(&code) && u64::from(code - 2) >= v.num_states() => {
-                    return Err(format!("node {i} reads h_prev_{}, but there are {} states", code - 2, v.num_states()));
+                    return Err(format!(
+                        "node {i} reads h_prev_{}, but there are {} states",
+                        code - 2,
+                        v.num_states()
+                    ));
                 }
                 _ => {}
             }
@@ -406,13 +432,17 @@ impl super::Family for Family {
     }
     fn read(&self, object: &Map<String, Value>, template: Option<&Template>) -> Result<Vec<u32>> {
         let nodes = object.get("nodes").or(object.get("recipe"));
-        let nodes = nodes.ok_or_else(|| Error::input("nodes", "is missing: the cell as [{name, op, inputs}]"))?;
+        let nodes =
+            nodes.ok_or_else(|| Error::input("nodes", "is missing: the cell as [{name, op, inputs}]"))?;
         let recipe = Recipe::from_json(nodes)?;
         let states = &FIELDS[5];
         if let Some(given) = value_of(states, object)?
             && given.as_u64() != Some(recipe.results.len() as u64)
         {
-            return Err(wrong(states, format!("is {given}, but the nodes give {} states", recipe.results.len())));
+            return Err(wrong(
+                states,
+                format!("is {given}, but the nodes give {} states", recipe.results.len()),
+            ));
         }
         let mut head = read_head(&FIELDS[..6], None, object, template)?;
         head[5] = Some(recipe.results.len() as u32);

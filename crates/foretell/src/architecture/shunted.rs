@@ -90,7 +90,10 @@ impl super::Family for Family {
     fn check(&self, a: &Architecture) -> Result<(), String> {
         let v = Shunted(a);
         if v.image_size() % 32 != 0 {
-            return Err(format!("image_size {} is no multiple of 32, the reduction of four stages", v.image_size()));
+            return Err(format!(
+                "image_size {} is no multiple of 32, the reduction of four stages",
+                v.image_size()
+            ));
         }
         for s in 0..STAGES {
             if !v.sr_ratio(s).is_power_of_two() || v.sr_ratio(s) > v.side(s) {
@@ -108,10 +111,17 @@ impl super::Family for Family {
         let v = Shunted(a);
         let heads = v.num_heads(s);
         if v.width(s) % heads != 0 {
-            return Err(format!("num_heads {heads} does not divide the width {} of stage {}", v.width(s), s + 1));
+            return Err(format!(
+                "num_heads {heads} does not divide the width {} of stage {}",
+                v.width(s),
+                s + 1
+            ));
         }
         if v.sr_ratio(s) > 1 && heads % 2 != 0 {
-            return Err(format!("num_heads {heads} of stage {} is odd, but two pooling rates share them", s + 1));
+            return Err(format!(
+                "num_heads {heads} of stage {} is odd, but two pooling rates share them",
+                s + 1
+            ));
         }
         fits("mlp_ratio gives a feed-forward width", v.ffn(s))
     }
@@ -133,9 +143,24 @@ impl super::Family for Family {
         conv(w, ["patch_embed1.proj.weight", "patch_embed1.proj.bias"], [d, d, 2, 2]);
         w.norm(["patch_embed1.norm.weight", "patch_embed1.norm.bias"], Role::Norm, d);
         const MERGES: [[&str; 4]; 3] = [
-            ["patch_embed2.proj.weight", "patch_embed2.proj.bias", "patch_embed2.norm.weight", "patch_embed2.norm.bias"],
-            ["patch_embed3.proj.weight", "patch_embed3.proj.bias", "patch_embed3.norm.weight", "patch_embed3.norm.bias"],
-            ["patch_embed4.proj.weight", "patch_embed4.proj.bias", "patch_embed4.norm.weight", "patch_embed4.norm.bias"],
+            [
+                "patch_embed2.proj.weight",
+                "patch_embed2.proj.bias",
+                "patch_embed2.norm.weight",
+                "patch_embed2.norm.bias",
+            ],
+            [
+                "patch_embed3.proj.weight",
+                "patch_embed3.proj.bias",
+                "patch_embed3.norm.weight",
+                "patch_embed3.norm.bias",
+            ],
+            [
+                "patch_embed4.proj.weight",
+                "patch_embed4.proj.bias",
+                "patch_embed4.norm.weight",
+                "patch_embed4.norm.bias",
+            ],
         ];
         for (i, names) in MERGES.iter().enumerate() {
             let (from, to) = (v.width(i), v.width(i + 1));
@@ -191,11 +216,21 @@ impl super::Family for Family {
                     depthwise(w, LOCAL[i], Role::AttentionConvolution, d / 2);
                 }
             } else {
-                w.linear(["block{}.{}.attn.kv.weight", "block{}.{}.attn.kv.bias"], Role::KeyValue, (d, 2 * d), LINEAR);
+                w.linear(
+                    ["block{}.{}.attn.kv.weight", "block{}.{}.attn.kv.bias"],
+                    Role::KeyValue,
+                    (d, 2 * d),
+                    LINEAR,
+                );
                 let local = ["block{}.{}.attn.local_conv.weight", "block{}.{}.attn.local_conv.bias"];
                 depthwise(w, local, Role::AttentionConvolution, d);
             }
-            w.linear(["block{}.{}.attn.proj.weight", "block{}.{}.attn.proj.bias"], Role::AttentionOut, (d, d), LINEAR);
+            w.linear(
+                ["block{}.{}.attn.proj.weight", "block{}.{}.attn.proj.bias"],
+                Role::AttentionOut,
+                (d, d),
+                LINEAR,
+            );
             w.norm(["block{}.{}.norm2.weight", "block{}.{}.norm2.bias"], Role::Norm, d);
             w.linear(["block{}.{}.mlp.fc1.weight", "block{}.{}.mlp.fc1.bias"], Role::FfnIn, (d, f), LINEAR);
             let local = ["block{}.{}.mlp.dwconv.dwconv.weight", "block{}.{}.mlp.dwconv.dwconv.bias"];
@@ -210,7 +245,8 @@ impl super::Family for Family {
         let half = (v.image_size() / 2).pow(2);
         let stem = u128::from(half) * u128::from(v.channels() * 49 * d + v.stem_convs() * 9 * d * d);
         let patch = u128::from(v.side(0).pow(2)) * u128::from(4 * d * d);
-        let merges = (1..STAGES).map(|s| u128::from(v.side(s).pow(2)) * u128::from(9 * v.width(s - 1) * v.width(s)));
+        let merges =
+            (1..STAGES).map(|s| u128::from(v.side(s).pow(2)) * u128::from(9 * v.width(s - 1) * v.width(s)));
         stem + patch + merges.sum::<u128>() + u128::from(v.width(STAGES - 1) * v.num_classes())
     }
     fn flops_position(&self, a: &Architecture, s: usize, _: Counter) -> u128 {

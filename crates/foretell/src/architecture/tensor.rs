@@ -88,8 +88,8 @@ impl Role {
         use Role::*;
         match self {
             Embedding | EmbeddingProjection | PatchEmbedding | Position | ClassToken => Part::Embedding,
-            RelativePosition | Query | QueryMultiplier | Key | Value | QueryKeyValue | KeyValue | AttentionOut
-            | Transform | SpanConvolution | AttentionConvolution => Part::Attention,
+            RelativePosition | Query | QueryMultiplier | Key | Value | QueryKeyValue | KeyValue
+            | AttentionOut | Transform | SpanConvolution | AttentionConvolution => Part::Attention,
             FfnIn | FfnMid | FfnGate | FfnOut | FfnConvolution => Part::Ffn,
             Pooling => Part::Pooling,
             CellLinear => Part::Cell,
@@ -169,7 +169,17 @@ impl Tensor {
             *slot = u32::try_from(*size).expect("dimensions are bounded by the schema");
             entries *= size;
         }
-        Tensor { pattern, indices: [0; 2], role, form, block: None, shape: sizes, init, counted: true, entries }
+        Tensor {
+            pattern,
+            indices: [0; 2],
+            role,
+            form,
+            block: None,
+            shape: sizes,
+            init,
+            counted: true,
+            entries,
+        }
     }
 
     /// The same tensor, left out of parameter totals.

@@ -90,9 +90,24 @@ impl super::Family for Family {
         let v = TransformerXl(a);
         let (d, f) = (v.d_model(), v.d_inner(i));
         w.enter(i, [i, 0]);
-        w.linear(["model.transformer.layers.{}.dec_attn.qkv_net.weight", ""], Role::QueryKeyValue, (d, 3 * d), NORMAL);
-        w.linear(["model.transformer.layers.{}.dec_attn.r_net.weight", ""], Role::RelativePosition, (d, d), NORMAL);
-        w.linear(["model.transformer.layers.{}.dec_attn.o_net.weight", ""], Role::AttentionOut, (d, d), NORMAL);
+        w.linear(
+            ["model.transformer.layers.{}.dec_attn.qkv_net.weight", ""],
+            Role::QueryKeyValue,
+            (d, 3 * d),
+            NORMAL,
+        );
+        w.linear(
+            ["model.transformer.layers.{}.dec_attn.r_net.weight", ""],
+            Role::RelativePosition,
+            (d, d),
+            NORMAL,
+        );
+        w.linear(
+            ["model.transformer.layers.{}.dec_attn.o_net.weight", ""],
+            Role::AttentionOut,
+            (d, d),
+            NORMAL,
+        );
         w.table("model.transformer.layers.{}.dec_attn.r_w_bias", Role::RelativePosition, &[d], NORMAL);
         w.table("model.transformer.layers.{}.dec_attn.r_r_bias", Role::RelativePosition, &[d], NORMAL);
         let norm = [

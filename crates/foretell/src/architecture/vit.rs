@@ -92,7 +92,11 @@ impl super::Family for Family {
     fn check(&self, a: &Architecture) -> Result<(), String> {
         let v = Vit(a);
         if v.image_size() % v.patch_size() != 0 {
-            return Err(format!("patch_size {} does not divide image_size {}", v.patch_size(), v.image_size()));
+            return Err(format!(
+                "patch_size {} does not divide image_size {}",
+                v.patch_size(),
+                v.image_size()
+            ));
         }
         if v.head_dim() > 0 && v.qkv_dim() > 0 {
             return Err("head_dim and qkv_dim both fix the width of queries: set one to none".into());
@@ -112,7 +116,12 @@ impl super::Family for Family {
         let v = Vit(a);
         let (d, p) = (v.embed_dim(), v.patch_size());
         let patch = Init::Uniform(1.0 / (v.patch_inputs() as f64).sqrt());
-        w.convolution(["patch_embed.weight", "patch_embed.bias"], Role::PatchEmbedding, &[d, v.channels(), p, p], patch);
+        w.convolution(
+            ["patch_embed.weight", "patch_embed.bias"],
+            Role::PatchEmbedding,
+            &[d, v.channels(), p, p],
+            patch,
+        );
         w.table("cls_token", Role::ClassToken, &[1, 1, d], LINEAR);
         if v.abs_pos() == 1 {
             w.table("pos_embed", Role::Position, &[1, v.patches() + 1, d], LINEAR);
@@ -125,8 +134,18 @@ impl super::Family for Family {
         let (d, q, f) = (v.embed_dim(), v.q(i), v.ffn(i));
         w.enter(i, [i, 0]);
         w.norm(["blocks.{}.attn_layer_norm.weight", "blocks.{}.attn_layer_norm.bias"], Role::Norm, d);
-        w.linear(["blocks.{}.attn.qkv.weight", "blocks.{}.attn.qkv.bias"], Role::QueryKeyValue, (d, 3 * q), LINEAR);
-        w.linear(["blocks.{}.attn.proj.weight", "blocks.{}.attn.proj.bias"], Role::AttentionOut, (q, d), LINEAR);
+        w.linear(
+            ["blocks.{}.attn.qkv.weight", "blocks.{}.attn.qkv.bias"],
+            Role::QueryKeyValue,
+            (d, 3 * q),
+            LINEAR,
+        );
+        w.linear(
+            ["blocks.{}.attn.proj.weight", "blocks.{}.attn.proj.bias"],
+            Role::AttentionOut,
+            (q, d),
+            LINEAR,
+        );
         if v.relative_position() == 1 {
             let shape = [2 * v.max_relative_position() + 2, q / v.num_heads(i)];
             for table in [

@@ -93,10 +93,16 @@ pub struct Agreement {
 ///
 /// The trivial baselines are always part of the table, and so is each reading of the parameter count where a family
 /// has several.
-pub fn evaluate(benchmark: &Benchmark, target: &Column, requests: &[Request], settings: &Settings) -> Result<Report> {
+pub fn evaluate(
+    benchmark: &Benchmark,
+    target: &Column,
+    requests: &[Request],
+    settings: &Settings,
+) -> Result<Report> {
     let labelled: Vec<usize> = (0..target.values.len()).filter(|i| target.values[*i].is_some()).collect();
     let sign = if target.lower_is_better { -1.0 } else { 1.0 };
-    let truth: Vec<f64> = labelled.iter().filter_map(|i| target.values[*i]).map(|value| sign * value).collect();
+    let truth: Vec<f64> =
+        labelled.iter().filter_map(|i| target.values[*i]).map(|value| sign * value).collect();
     let size: Vec<f64> = labelled.iter().map(|i| benchmark.architectures[*i].params().total as f64).collect();
     let depth: Vec<f64> = labelled.iter().map(|i| benchmark.architectures[*i].depth() as f64).collect();
     let baselines = baselines(benchmark, requests)?;
@@ -123,13 +129,16 @@ pub fn evaluate(benchmark: &Benchmark, target: &Column, requests: &[Request], se
 /// The trivial proxies that were not asked for, and the parameter count in each mode of the family.
 fn baselines(benchmark: &Benchmark, requests: &[Request]) -> Result<Vec<Request>> {
     let mut labels: Vec<String> = Vec::new();
-    labels.extend(crate::proxy::CATALOGUE.iter().filter(|e| e.about.trivial).map(|e| e.about.name.to_owned()));
+    labels
+        .extend(crate::proxy::CATALOGUE.iter().filter(|e| e.about.trivial).map(|e| e.about.name.to_owned()));
     if let Some(architecture) = benchmark.architectures.first()
         && let Ok(field) = architecture.family().field("mode")
         && let crate::architecture::Kind::Name(modes) = field.kind
     {
-        let mode = |a: &crate::architecture::Architecture| a.to_json().get("mode").cloned().unwrap_or(Value::Null);
-        labels.extend(modes.iter().filter(|m| mode(architecture) != **m).map(|m| format!("params[mode={m}]")));
+        let mode =
+            |a: &crate::architecture::Architecture| a.to_json().get("mode").cloned().unwrap_or(Value::Null);
+        labels
+            .extend(modes.iter().filter(|m| mode(architecture) != **m).map(|m| format!("params[mode={m}]")));
     }
     labels.retain(|label| !requests.iter().any(|request| request.label() == label));
     labels.iter().map(|label| Request::parse(label)).collect()

@@ -46,7 +46,18 @@ impl Column {
     /// Whether it is a result of training, as opposed to a count, a time or another program's metric.
     pub fn is_label(&self) -> bool {
         let name = self.name.as_str();
-        let other = ["ref_", "params", "num_params", "trained_group", "recipe_", "num_", "experiment_", "run", "id", "seed"];
+        let other = [
+            "ref_",
+            "params",
+            "num_params",
+            "trained_group",
+            "recipe_",
+            "num_",
+            "experiment_",
+            "run",
+            "id",
+            "seed",
+        ];
         let cost = ["_seconds", "_ms", "_mb", "flops"];
         !other.iter().any(|start| name.starts_with(start)) && !cost.iter().any(|end| name.ends_with(end))
     }
@@ -110,9 +121,12 @@ impl Benchmark {
         }
         let groups = table::groups(&rows);
         let genes = |key: &str| read.first().is_some_and(|a| a.family().knows(key));
-        let columns = table::numeric(&rows, &groups).into_iter().filter(|column| !genes(&column.name)).collect();
+        let columns =
+            table::numeric(&rows, &groups).into_iter().filter(|column| !genes(&column.name)).collect();
         let firsts: Vec<usize> = groups.iter().map(|group| group[0]).collect();
-        let texts = |i: &usize| rows[*i].values.iter().filter(|(_, v)| v.is_string()).map(|(k, v)| (k.clone(), v.clone()));
+        let texts = |i: &usize| {
+            rows[*i].values.iter().filter(|(_, v)| v.is_string()).map(|(k, v)| (k.clone(), v.clone()))
+        };
         Ok(Benchmark {
             name: name.to_owned(),
             labels: firsts.iter().map(|i| texts(i).collect()).collect(),
@@ -132,20 +146,30 @@ impl Benchmark {
     /// The first column that is a result of training.
     pub fn default_target(&self) -> Result<&Column> {
         self.columns.iter().find(|column| column.is_label()).ok_or_else(|| {
-            Error::input(self.name.as_str(), "has no column with a result of training; name one with --target")
+            Error::input(
+                self.name.as_str(),
+                "has no column with a result of training; name one with --target",
+            )
         })
     }
 
     /// The rows whose text column `key` is `value`.
     pub fn filter(&self, key: &str, value: &str) -> Result<Self> {
-        let keep: Vec<usize> =
-            (0..self.labels.len()).filter(|i| self.labels[*i].get(key).and_then(Value::as_str) == Some(value)).collect();
+        let keep: Vec<usize> = (0..self.labels.len())
+            .filter(|i| self.labels[*i].get(key).and_then(Value::as_str) == Some(value))
+            .collect();
         if keep.is_empty() {
-            let mut seen: Vec<String> =
-                self.labels.iter().filter_map(|label| Some(format!("{key}={}", label.get(key)?.as_str()?))).collect();
+            let mut seen: Vec<String> = self
+                .labels
+                .iter()
+                .filter_map(|label| Some(format!("{key}={}", label.get(key)?.as_str()?)))
+                .collect();
             seen.sort();
             seen.dedup();
-            let message = format!("no row has {key}={value}; there is {}", if seen.is_empty() { "no such column".into() } else { seen.join(", ") });
+            let message = format!(
+                "no row has {key}={value}; there is {}",
+                if seen.is_empty() { "no such column".into() } else { seen.join(", ") }
+            );
             return Err(Error::input(self.name.as_str(), message));
         }
         Ok(self.select(&keep))
@@ -157,8 +181,9 @@ impl Benchmark {
         families.sort_unstable();
         families.dedup();
         let part = |family: &&str| {
-            let rows: Vec<usize> =
-                (0..self.architectures.len()).filter(|i| self.architectures[*i].family().name() == *family).collect();
+            let rows: Vec<usize> = (0..self.architectures.len())
+                .filter(|i| self.architectures[*i].family().name() == *family)
+                .collect();
             self.select(&rows)
         };
         families.iter().map(part).collect()

@@ -40,7 +40,8 @@ impl Hints {
             let cell = architecture(values, &hints).map_err(|e| e.at(place))?;
             let (embedding, own) = (cell.params().part(Part::Embedding) / PTB_WORDS, cell.params().total);
             let total = values.get("num_params").and_then(Value::as_u64).unwrap_or(own);
-            let words = (total + PTB_WORDS * (embedding + 1)).checked_sub(own).map(|rest| rest / (embedding + 1));
+            let words =
+                (total + PTB_WORDS * (embedding + 1)).checked_sub(own).map(|rest| rest / (embedding + 1));
             hints.vocabulary = words.filter(|words| *words > 0);
         }
         Ok(hints)
@@ -58,7 +59,11 @@ fn detect(row: &Map<String, Value>, hints: &Hints) -> Result<&'static str> {
         () if has("base_dim") => "pit-ti",
         () if has("mlp_ratio") => "autoformer-tiny",
         () if has("qkv_rank") => "lonas-llama",
-        () if (has("model_dim") || has("d_model")) && backbone.replace('_', "-").contains("transformer-xl") => "transformer-xl",
+        () if (has("model_dim") || has("d_model"))
+            && backbone.replace('_', "-").contains("transformer-xl") =>
+        {
+            "transformer-xl"
+        }
         () if has("model_dim") || has("d_model") => "gpt2",
         () if has("ffn_dim") && has("num_layers") => "bert",
         () => {
@@ -76,8 +81,11 @@ pub(super) fn architecture(row: &Map<String, Value>, hints: &Hints) -> Result<Ar
         None => preset(detect(row, hints)?)?,
     };
     let family = space.definition().family;
-    let mut genes: Map<String, Value> =
-        row.iter().filter(|(key, _)| family.knows(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
+    let mut genes: Map<String, Value> = row
+        .iter()
+        .filter(|(key, _)| family.knows(key))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
     for value in genes.values_mut().filter(|value| value.as_i64() == Some(-1)) {
         *value = Value::Null;
     }

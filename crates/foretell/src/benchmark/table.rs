@@ -75,7 +75,13 @@ fn csv(path: &Path) -> Result<Vec<Row>> {
             "" => Value::Null,
             _ => serde_json::from_str::<serde_json::Number>(cell)
                 .map(Value::Number)
-                .or_else(|_| cell.parse::<f64>().ok().and_then(serde_json::Number::from_f64).map(Value::Number).ok_or(()))
+                .or_else(|_| {
+                    cell.parse::<f64>()
+                        .ok()
+                        .and_then(serde_json::Number::from_f64)
+                        .map(Value::Number)
+                        .ok_or(())
+                })
                 .unwrap_or_else(|()| Value::String(cell.to_owned())),
         };
         let values = header.iter().zip(&record).map(|(key, cell)| (key.to_owned(), value(cell))).collect();
@@ -139,7 +145,14 @@ mod tests {
 
     #[test]
     fn direction_follows_the_name() {
-        for name in ["valid_ppl", "test_loss_at_best_val", "bits_per_word", "latency_ms", "memory_mb", "train_seconds"] {
+        for name in [
+            "valid_ppl",
+            "test_loss_at_best_val",
+            "bits_per_word",
+            "latency_ms",
+            "memory_mb",
+            "train_seconds",
+        ] {
             assert!(lower_is_better(name), "{name}");
         }
         for name in ["glue", "cifar100_acc_scratch", "stsb"] {

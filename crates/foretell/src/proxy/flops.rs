@@ -57,7 +57,10 @@ impl Proxy for Flops {
         };
         let count = architecture.flops(counter).ok_or_else(|| Error::NotDefined {
             proxy: ABOUT.name,
-            reason: format!("the {} family has no published counter: use counter=exact", architecture.family().name()),
+            reason: format!(
+                "the {} family has no published counter: use counter=exact",
+                architecture.family().name()
+            ),
         })?;
         Ok(count as f64)
     }

@@ -96,8 +96,10 @@ pub trait Proxy: Send + Sync {
 pub struct Entry {
     /// The card.
     pub about: &'static About,
-    build: fn(Map<String, Value>) -> std::result::Result<Box<dyn Proxy>, serde_json::Error>,
+    build: fn(Map<String, Value>) -> Built,
 }
+
+type Built = std::result::Result<Box<dyn Proxy>, serde_json::Error>;
 
 macro_rules! catalogue {
     ($($module:ident::$proxy:ident),* $(,)?) => {
@@ -128,9 +130,7 @@ fn ordered_sum(mut terms: Vec<f64>) -> f64 {
     terms.iter().sum()
 }
 
-fn build<P: Proxy + DeserializeOwned + 'static>(
-    options: Map<String, Value>,
-) -> std::result::Result<Box<dyn Proxy>, serde_json::Error> {
+fn build<P: Proxy + DeserializeOwned + 'static>(options: Map<String, Value>) -> Built {
     Ok(Box::new(serde_json::from_value::<P>(Value::Object(options))?))
 }
 
@@ -231,8 +231,11 @@ impl Request {
         if score.is_finite() {
             Ok(score)
         } else {
-            Err(Error::NonFinite { proxy: self.about().name, value: score.to_string(), place: "total".into() })
+            Err(Error::NonFinite {
+                proxy: self.about().name,
+                value: score.to_string(),
+                place: "total".into(),
+            })
         }
     }
 }
-

@@ -43,7 +43,11 @@ pub(super) const ABOUT: &About = &About {
     direction: Direction::Higher,
     cost: Cost::Shape,
     trivial: false,
-    options: &[("recipe", "paper", "paper: its own list of shapes on FlexiBERT; weights: the matrices as built")],
+    options: &[(
+        "recipe",
+        "paper",
+        "paper: its own list of shapes on FlexiBERT; weights: the matrices as built",
+    )],
     departures: "none known",
     published: "FlexiBERT tau .695",
 };
@@ -60,7 +64,9 @@ impl Proxy for Nsc {
         let mut terms = Vec::new();
         architecture.visit(&mut |tensor| {
             let part = tensor.role.part();
-            if let (Some((m, n)), Part::Attention | Part::Ffn | Part::Cell | Part::Pooling) = (tensor.matrix(), part) {
+            if let (Some((m, n)), Part::Attention | Part::Ffn | Part::Cell | Part::Pooling) =
+                (tensor.matrix(), part)
+            {
                 terms.push(psi(m, n));
             }
         });

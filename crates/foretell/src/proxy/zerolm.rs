@@ -76,9 +76,10 @@ mod tests {
     /// Attention: 384·4e-4 + 128·2e-4 = 0.1792. Feed-forward: 512·4e-4 + 512·2e-4 = 0.3072.
     #[test]
     fn one_layer_by_hand() {
-        let architecture = read_architecture(&json!({"space": "gpt2", "d_model": 128, "d_embed": 128, "div_val": 1,
+        let architecture =
+            read_architecture(&json!({"space": "gpt2", "d_model": 128, "d_embed": 128, "div_val": 1,
             "n_head": [2], "d_inner": [512]}))
-        .unwrap();
+            .unwrap();
         for (alpha, expected) in [(0.0, 0.3072), (1.0, 0.1792), (0.25, 0.2752)] {
             let score = ZeroLm { alpha }.score(&Signals::of(&architecture)).unwrap();
             assert!((score - expected).abs() < 1e-12);

@@ -39,10 +39,7 @@ pub fn banded(score: &[f64], truth: &[f64], size: &[f64], bands: usize) -> Vec<B
     let mut found = Vec::new();
     for cut in (1..=bands).map(|band| order.len() * band / bands) {
         let end = nearer_run_end(&order, size, cut);
-        if let Some(band) = order
-            .get(start..end)
-            .and_then(|rows| Band::new(score, truth, size, rows))
-        {
+        if let Some(band) = order.get(start..end).and_then(|rows| Band::new(score, truth, size, rows)) {
             found.push(band);
             start = end;
         }
@@ -56,13 +53,7 @@ impl Band {
         let [score, truth] =
             [score, truth].map(|column| rows.iter().map(|&row| column[row]).collect::<Vec<f64>>());
         let (kendall, spearman) = (kendall_tau_b(&score, &truth), spearman(&score, &truth));
-        Some(Self {
-            low,
-            high,
-            n: rows.len(),
-            kendall,
-            spearman,
-        })
+        Some(Self { low, high, n: rows.len(), kendall, spearman })
     }
 }
 
@@ -78,11 +69,7 @@ fn nearer_run_end(order: &[usize], size: &[f64], cut: usize) -> usize {
     let equal = |row: &&usize| size[**row] == size[left];
     let back = before.iter().rev().take_while(equal).count();
     let ahead = after.iter().take_while(equal).count();
-    if back < ahead {
-        cut - back
-    } else {
-        cut + ahead
-    }
+    if back < ahead { cut - back } else { cut + ahead }
 }
 
 #[cfg(test)]
@@ -97,36 +84,19 @@ mod tests {
         let shape = |size: &[f64], bands: usize| -> Vec<(f64, f64, usize)> {
             let column: Vec<f64> = (0..size.len()).map(|row| row as f64).collect();
             let found = banded(&column, &column, size, bands);
-            found
-                .iter()
-                .map(|band| (band.low, band.high, band.n))
-                .collect()
+            found.iter().map(|band| (band.low, band.high, band.n)).collect()
         };
         assert_eq!(shape(&size, 2), [(1.0, 2.0, 5), (3.0, 3.0, 1)]);
-        assert_eq!(
-            shape(&[3.0, 1.0, 2.0, 4.0], 2),
-            [(1.0, 2.0, 2), (3.0, 4.0, 2)]
-        );
-        assert_eq!(
-            shape(&[1.0, 2.0, 2.0, 2.0], 2),
-            [(1.0, 1.0, 1), (2.0, 2.0, 3)]
-        );
+        assert_eq!(shape(&[3.0, 1.0, 2.0, 4.0], 2), [(1.0, 2.0, 2), (3.0, 4.0, 2)]);
+        assert_eq!(shape(&[1.0, 2.0, 2.0, 2.0], 2), [(1.0, 1.0, 1), (2.0, 2.0, 3)]);
         assert_eq!(shape(&[5.0; 4], 3), [(5.0, 5.0, 4)]);
         assert_eq!((shape(&size, 0).len(), shape(&[], 3).len()), (0, 0));
     }
 
     #[test]
     fn a_band_correlates_its_own_rows() {
-        let found = banded(
-            &[1.0, 2.0, 2.0, 1.0],
-            &[1.0, 2.0, 3.0, 4.0],
-            &[1.0, 1.0, 2.0, 2.0],
-            2,
-        );
-        let taus: Vec<_> = found
-            .iter()
-            .map(|band| (band.kendall, band.spearman))
-            .collect();
+        let found = banded(&[1.0, 2.0, 2.0, 1.0], &[1.0, 2.0, 3.0, 4.0], &[1.0, 1.0, 2.0, 2.0], 2);
+        let taus: Vec<_> = found.iter().map(|band| (band.kendall, band.spearman)).collect();
         assert_eq!(taus, [(Some(1.0), Some(1.0)), (Some(-1.0), Some(-1.0))]);
     }
 }

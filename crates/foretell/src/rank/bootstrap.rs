@@ -53,9 +53,7 @@ pub fn bootstrap(
 /// bits, but ordering the columns once instead of in every resample.
 pub fn kendall_interval(x: &[f64], y: &[f64], resamples: usize, seed: u64) -> Option<Interval> {
     let cells = Cells::new(x, y)?;
-    bootstrap(cells.rows(), resamples, seed, |rows| {
-        cells.tally(rows.iter().copied()).tau_b()
-    })
+    bootstrap(cells.rows(), resamples, seed, |rows| cells.tally(rows.iter().copied()).tau_b())
 }
 
 /// [`bootstrap`] of [`spearman`](super::spearman()), with the same bits, but
@@ -66,9 +64,7 @@ pub fn spearman_interval(x: &[f64], y: &[f64], resamples: usize, seed: u64) -> O
     }
     let columns = [Levels::new(x), Levels::new(y)];
     bootstrap(x.len(), resamples, seed, |rows| {
-        let [x, y] = columns
-            .each_ref()
-            .map(|column| column.ranks(rows.iter().copied()));
+        let [x, y] = columns.each_ref().map(|column| column.ranks(rows.iter().copied()));
         pearson(&x, &y)
     })
 }
@@ -86,22 +82,13 @@ mod tests {
     #[test]
     fn a_constant_statistic_has_a_point_interval() {
         let interval = bootstrap(10, 50, 1, |_| Some(0.25));
-        assert_eq!(
-            interval,
-            Some(Interval {
-                low: 0.25,
-                high: 0.25
-            })
-        );
+        assert_eq!(interval, Some(Interval { low: 0.25, high: 0.25 }));
     }
 
     #[test]
     fn half_of_the_resamples_must_remain() {
-        let first_row_below = |limit: usize| {
-            bootstrap(100, 200, 7, move |rows| {
-                (rows[0] < limit).then_some(rows[0] as f64)
-            })
-        };
+        let first_row_below =
+            |limit: usize| bootstrap(100, 200, 7, move |rows| (rows[0] < limit).then_some(rows[0] as f64));
         assert!(first_row_below(80).is_some_and(|interval| interval.high < 80.0));
         assert_eq!(first_row_below(20), None);
         assert_eq!(bootstrap(10, 20, 7, |_| Some(f64::NAN)), None);
@@ -111,10 +98,7 @@ mod tests {
     fn nothing_to_draw_is_none() {
         assert_eq!(bootstrap(0, 10, 1, |_| Some(1.0)), None);
         assert_eq!(bootstrap(10, 0, 1, |_| Some(1.0)), None);
-        assert_eq!(
-            kendall_interval(&[1.0; 4], &[1.0, 2.0, 3.0, 4.0], 10, 1),
-            None
-        );
+        assert_eq!(kendall_interval(&[1.0; 4], &[1.0, 2.0, 3.0, 4.0], 10, 1), None);
     }
 
     /// The mean of 0, 1, ..., 99 is 49.5 and its standard error is

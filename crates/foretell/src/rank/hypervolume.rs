@@ -23,18 +23,12 @@ pub fn hypervolume(points: &[Vec<f64>], reference: &[f64]) -> f64 {
         .filter(|sides: &Vec<f64>| sides.iter().all(|side| side.is_finite() && *side > 0.0))
         .collect();
     // In units of the longest sides no product can overflow, and so none be NaN.
-    let units: Vec<f64> = (0..reference.len())
-        .map(|axis| binary_unit(boxes.iter().map(|sides| sides[axis])))
-        .collect();
+    let units: Vec<f64> =
+        (0..reference.len()).map(|axis| binary_unit(boxes.iter().map(|sides| sides[axis]))).collect();
     for sides in &mut boxes {
-        sides
-            .iter_mut()
-            .zip(&units)
-            .for_each(|(side, unit)| *side /= unit);
+        sides.iter_mut().zip(&units).for_each(|(side, unit)| *side /= unit);
     }
-    units
-        .iter()
-        .fold(volume(boxes, reference.len()), |volume, unit| volume * unit)
+    units.iter().fold(volume(boxes, reference.len()), |volume, unit| volume * unit)
 }
 
 fn volume(points: Vec<Vec<f64>>, dimension: usize) -> f64 {
@@ -45,22 +39,15 @@ fn volume(points: Vec<Vec<f64>>, dimension: usize) -> f64 {
         _ => {}
     }
     let below = dimension - 1;
-    let mut points: Vec<Vec<f64>> = pareto_front(&points)
-        .into_iter()
-        .map(|row| points[row].clone())
-        .collect();
+    let mut points: Vec<Vec<f64>> =
+        pareto_front(&points).into_iter().map(|row| points[row].clone()).collect();
     points.sort_by(|p, q| p[below].total_cmp(&q[below]));
     let mut rest = points.as_slice();
     let mut sum = 0.0;
     while let Some((point, later)) = rest.split_first() {
         let base: f64 = point[..below].iter().product();
         let covered = if below == 2 {
-            area(
-                later
-                    .iter()
-                    .map(|q| (q[0].min(point[0]), q[1].min(point[1])))
-                    .collect(),
-            )
+            area(later.iter().map(|q| (q[0].min(point[0]), q[1].min(point[1]))).collect())
         } else {
             let limited = |q: &Vec<f64>| (0..below).map(|i| q[i].min(point[i])).collect();
             volume(later.iter().map(limited).collect(), below)
@@ -92,13 +79,7 @@ mod tests {
     use super::*;
 
     fn of<const N: usize>(points: &[[f64; N]], reference: [f64; N]) -> f64 {
-        hypervolume(
-            &points
-                .iter()
-                .map(|point| point.to_vec())
-                .collect::<Vec<_>>(),
-            &reference,
-        )
+        hypervolume(&points.iter().map(|point| point.to_vec()).collect::<Vec<_>>(), &reference)
     }
 
     /// Rows of height 1 under (3,1) (2,2) (1,3): widths 3, 2, 1: 6. Seen from
@@ -117,29 +98,15 @@ mod tests {
     fn crossing_boxes_by_hand() {
         let three = [[2.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]];
         assert_eq!(of(&three, [0.0; 3]), 4.0);
-        let four = [
-            [2.0, 1.0, 1.0, 1.0],
-            [1.0, 2.0, 1.0, 1.0],
-            [1.0, 1.0, 2.0, 1.0],
-            [1.0, 1.0, 1.0, 2.0],
-        ];
+        let four = [[2.0, 1.0, 1.0, 1.0], [1.0, 2.0, 1.0, 1.0], [1.0, 1.0, 2.0, 1.0], [1.0, 1.0, 1.0, 2.0]];
         assert_eq!(of(&four, [0.0; 4]), 5.0);
     }
 
     #[test]
     fn unsound_points_add_nothing() {
-        assert_eq!(
-            of(
-                &[[f64::NAN, 2.0], [f64::INFINITY, 1.0], [1.0, 1.0]],
-                [0.0; 2]
-            ),
-            1.0
-        );
+        assert_eq!(of(&[[f64::NAN, 2.0], [f64::INFINITY, 1.0], [1.0, 1.0]], [0.0; 2]), 1.0);
         assert_eq!(hypervolume(&[vec![1.0], vec![]], &[0.0, 0.0]), 0.0);
-        assert_eq!(
-            (hypervolume(&[], &[0.0]), hypervolume(&[vec![]], &[])),
-            (0.0, 0.0)
-        );
+        assert_eq!((hypervolume(&[], &[0.0]), hypervolume(&[vec![]], &[])), (0.0, 0.0));
         assert_eq!(of(&[[3.0], [5.0]], [1.0]), 4.0);
     }
 }

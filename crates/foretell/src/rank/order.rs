@@ -15,12 +15,8 @@ pub fn distinct(values: &[f64]) -> usize {
 
 /// Whether all columns have one length and no NaN.
 pub(super) fn comparable(columns: &[&[f64]]) -> bool {
-    columns
-        .windows(2)
-        .all(|pair| pair[0].len() == pair[1].len())
-        && columns
-            .iter()
-            .all(|column| column.iter().all(|value| !value.is_nan()))
+    columns.windows(2).all(|pair| pair[0].len() == pair[1].len())
+        && columns.iter().all(|column| column.iter().all(|value| !value.is_nan()))
 }
 
 /// Rows by rising value, equal ones in their given order; `-0.0` equals `0.0`.
@@ -42,11 +38,8 @@ pub(super) struct Levels {
 impl Levels {
     pub(super) fn new(values: &[f64]) -> Self {
         // Adding zero turns -0.0 into 0.0, which total_cmp would tell apart.
-        let mut sorted: Vec<(f64, usize)> = values
-            .iter()
-            .enumerate()
-            .map(|(row, &value)| (value + 0.0, row))
-            .collect();
+        let mut sorted: Vec<(f64, usize)> =
+            values.iter().enumerate().map(|(row, &value)| (value + 0.0, row)).collect();
         sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let mut of = vec![0; values.len()];
         let mut count = 0;

@@ -40,20 +40,15 @@ pub fn close_pair_agreement(
     for (last, &(score, truth)) in rows.iter().enumerate() {
         let larger = sizes[last];
         let close = |smaller: f64| larger - smaller < tolerance * larger || smaller == larger;
-        first += sizes[first..last]
-            .iter()
-            .take_while(|&&smaller| !close(smaller))
-            .count();
+        first += sizes[first..last].iter().take_while(|&&smaller| !close(smaller)).count();
         for &(other_score, other_truth) in &rows[first..last] {
             let truth_sign = sign(truth, other_truth);
             pairs += i64::from(truth_sign.abs());
             halves += i64::from(truth_sign.abs() + truth_sign * sign(score, other_score));
         }
     }
-    (pairs > 0).then(|| PairAgreement {
-        agreement: halves as f64 / (2 * pairs) as f64,
-        pairs: pairs.unsigned_abs(),
-    })
+    (pairs > 0)
+        .then(|| PairAgreement { agreement: halves as f64 / (2 * pairs) as f64, pairs: pairs.unsigned_abs() })
 }
 
 fn sign(a: f64, b: f64) -> i32 {
@@ -70,50 +65,18 @@ mod tests {
     #[test]
     fn close_pairs_by_hand() {
         let agreement = |tolerance: f64| {
-            close_pair_agreement(
-                &[2.0, 1.0, 1.0],
-                &[9.0, 7.0, 8.0],
-                &[100.0, 95.0, 80.0],
-                tolerance,
-            )
+            close_pair_agreement(&[2.0, 1.0, 1.0], &[9.0, 7.0, 8.0], &[100.0, 95.0, 80.0], tolerance)
         };
-        assert_eq!(
-            agreement(0.1),
-            Some(PairAgreement {
-                agreement: 1.0,
-                pairs: 1
-            })
-        );
-        assert_eq!(
-            agreement(0.2),
-            Some(PairAgreement {
-                agreement: 0.75,
-                pairs: 2
-            })
-        );
-        assert_eq!(
-            (agreement(0.01), agreement(0.0), agreement(f64::NAN)),
-            (None, None, None)
-        );
+        assert_eq!(agreement(0.1), Some(PairAgreement { agreement: 1.0, pairs: 1 }));
+        assert_eq!(agreement(0.2), Some(PairAgreement { agreement: 0.75, pairs: 2 }));
+        assert_eq!((agreement(0.01), agreement(0.0), agreement(f64::NAN)), (None, None, None));
     }
 
     #[test]
     fn equal_truth_is_no_pair_and_equal_zero_sizes_are_close() {
-        assert_eq!(
-            close_pair_agreement(&[1.0, 2.0], &[3.0, 3.0], &[1.0, 1.0], 0.5),
-            None
-        );
+        assert_eq!(close_pair_agreement(&[1.0, 2.0], &[3.0, 3.0], &[1.0, 1.0], 0.5), None);
         let opposite = close_pair_agreement(&[1.0, 2.0], &[4.0, 3.0], &[0.0, -0.0], 0.5);
-        assert_eq!(
-            opposite,
-            Some(PairAgreement {
-                agreement: 0.0,
-                pairs: 1
-            })
-        );
-        assert_eq!(
-            close_pair_agreement(&[1.0, 2.0], &[4.0, 3.0], &[-1.0, 1.0], 0.5),
-            None
-        );
+        assert_eq!(opposite, Some(PairAgreement { agreement: 0.0, pairs: 1 }));
+        assert_eq!(close_pair_agreement(&[1.0, 2.0], &[4.0, 3.0], &[-1.0, 1.0], 0.5), None);
     }
 }

@@ -22,11 +22,7 @@ pub(super) fn quantile_of_sorted(sorted: &[f64], share: f64) -> Option<f64> {
     let high = *sorted.get(place.ceil() as usize)?;
     let part = place.fract();
     // A weighted mean, since the difference of two large values may overflow.
-    let value = if low == high {
-        low
-    } else {
-        low * (1.0 - part) + high * part
-    };
+    let value = if low == high { low } else { low * (1.0 - part) + high * part };
     Some(value).filter(|value| !value.is_nan())
 }
 
@@ -41,10 +37,7 @@ mod tests {
         let values = [8.0, 1.0, 4.0, 2.0];
         assert_eq!(quantile(&values, 0.25), Some(1.75));
         assert_eq!(quantile(&values, 0.5), Some(3.0));
-        assert_eq!(
-            (quantile(&values, 0.0), quantile(&values, 1.0)),
-            (Some(1.0), Some(8.0))
-        );
+        assert_eq!((quantile(&values, 0.0), quantile(&values, 1.0)), (Some(1.0), Some(8.0)));
     }
 
     #[test]
@@ -53,9 +46,6 @@ mod tests {
         assert_eq!(quantile(&[f64::NEG_INFINITY, f64::INFINITY], 0.5), None);
         assert_eq!(quantile(&[f64::MIN, f64::MAX], 0.5), Some(0.0));
         assert_eq!(quantile(&[1.0, f64::NAN], 0.0), None);
-        assert_eq!(
-            (quantile(&[1.0], 1.5), quantile(&[1.0], f64::NAN)),
-            (None, None)
-        );
+        assert_eq!((quantile(&[1.0], 1.5), quantile(&[1.0], f64::NAN)), (None, None));
     }
 }

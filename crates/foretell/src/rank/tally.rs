@@ -18,9 +18,8 @@ impl Cells {
             return None;
         }
         let (x, y) = (Levels::new(x), Levels::new(y));
-        let mut sorted: Vec<(usize, usize, usize)> = (0..x.of.len())
-            .map(|row| (x.of[row], y.of[row], row))
-            .collect();
+        let mut sorted: Vec<(usize, usize, usize)> =
+            (0..x.of.len()).map(|row| (x.of[row], y.of[row], row)).collect();
         sorted.sort_unstable();
         let mut of = vec![0; sorted.len()];
         let mut levels = Vec::new();
@@ -30,11 +29,7 @@ impl Cells {
             }
             levels.extend(cell.first().map(|&(x, y, _)| (x, y)));
         }
-        Some(Self {
-            levels,
-            y_count: y.count,
-            of,
-        })
+        Some(Self { levels, y_count: y.count, of })
     }
 
     /// Number of rows.
@@ -95,14 +90,8 @@ pub(super) struct Tally {
 impl Tally {
     /// Concordant minus discordant pairs.
     pub(super) fn balance(&self) -> i128 {
-        let [all, tied_x, tied_y, tied_both, discordant] = [
-            self.all,
-            self.tied_x,
-            self.tied_y,
-            self.tied_both,
-            self.discordant,
-        ]
-        .map(i128::from);
+        let [all, tied_x, tied_y, tied_both, discordant] =
+            [self.all, self.tied_x, self.tied_y, self.tied_both, self.discordant].map(i128::from);
         all - tied_x - tied_y + tied_both - 2 * discordant
     }
 }
@@ -150,13 +139,7 @@ mod tests {
     fn counts_by_hand() {
         let cells = Cells::new(&[1.0, 1.0, 2.0, 2.0, 3.0], &[1.0, 2.0, 1.0, 1.0, 0.0]);
         let tally = cells.map(|cells| cells.tally(0..5));
-        let expected = Tally {
-            all: 10,
-            tied_x: 2,
-            tied_y: 3,
-            tied_both: 1,
-            discordant: 6,
-        };
+        let expected = Tally { all: 10, tied_x: 2, tied_y: 3, tied_both: 1, discordant: 6 };
         assert_eq!(expected.balance(), -6);
         assert_eq!(tally, Some(expected));
     }

@@ -19,9 +19,7 @@ pub fn top_k_overlap(score: &[f64], truth: &[f64], k: usize) -> Option<f64> {
         Side::On => top.places as f64 / top.tied as f64,
         Side::Below => 0.0,
     };
-    let shared: f64 = (0..score.side.len())
-        .map(|i| chance(&score, i) * chance(&truth, i))
-        .sum();
+    let shared: f64 = (0..score.side.len()).map(|i| chance(&score, i) * chance(&truth, i)).sum();
     Some(shared / k as f64)
 }
 
@@ -40,17 +38,9 @@ pub fn best_true_rank(score: &[f64], truth: &[f64], k: usize) -> Option<f64> {
     }
     let top = Top::new(score, k)?;
     let rows = truth.len() as f64;
-    let ranks: Vec<f64> = average_ranks(truth)
-        .into_iter()
-        .map(|rank| rows + 1.0 - rank)
-        .collect();
-    let on_side = |side: Side| {
-        ranks
-            .iter()
-            .zip(&top.side)
-            .filter(move |(_, s)| **s == side)
-            .map(|(&rank, _)| rank)
-    };
+    let ranks: Vec<f64> = average_ranks(truth).into_iter().map(|rank| rows + 1.0 - rank).collect();
+    let on_side =
+        |side: Side| ranks.iter().zip(&top.side).filter(move |(_, s)| **s == side).map(|(&rank, _)| rank);
     let above = on_side(Side::Above).fold(f64::INFINITY, f64::min);
     let mut tied: Vec<f64> = on_side(Side::On).collect();
     tied.sort_unstable_by(f64::total_cmp);
@@ -86,10 +76,9 @@ impl Top {
     fn new(values: &[f64], k: usize) -> Option<Self> {
         let border = *values
             .to_vec()
-            .select_nth_unstable_by(
-                k.checked_sub(1).filter(|&place| place < values.len())?,
-                |a, b| b.total_cmp(a),
-            )
+            .select_nth_unstable_by(k.checked_sub(1).filter(|&place| place < values.len())?, |a, b| {
+                b.total_cmp(a)
+            })
             .1;
         let side: Vec<Side> = values
             .iter()
@@ -101,11 +90,7 @@ impl Top {
             .collect();
         let count = |wanted: Side| side.iter().filter(|side| **side == wanted).count();
         let (above, tied) = (count(Side::Above), count(Side::On));
-        Some(Self {
-            side,
-            tied,
-            places: k.saturating_sub(above),
-        })
+        Some(Self { side, tied, places: k.saturating_sub(above) })
     }
 }
 
@@ -144,10 +129,7 @@ mod tests {
     /// Rows 0 and 1 are both truly best: their rank is (1 + 2) / 2.
     #[test]
     fn equal_truth_has_the_average_rank() {
-        assert_eq!(
-            best_true_rank(&[3.0, 2.0, 1.0], &[7.0, 7.0, 0.0], 1),
-            Some(1.5)
-        );
+        assert_eq!(best_true_rank(&[3.0, 2.0, 1.0], &[7.0, 7.0, 0.0], 1), Some(1.5));
     }
 
     #[test]

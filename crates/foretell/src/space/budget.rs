@@ -97,7 +97,10 @@ pub(super) struct Budget<'g> {
 impl<'g> Budget<'g> {
     /// Counts what is feasible; an error names the binding limit and the nearest feasible value.
     pub(super) fn new(grid: &'g Grid, limits: &Limits) -> Result<Self> {
-        let window = Window { low: [limits.params.min, limits.flops.min], high: [limits.params.max, limits.flops.max] };
+        let window = Window {
+            low: [limits.params.min, limits.flops.min],
+            high: [limits.params.max, limits.flops.max],
+        };
         let mut rounding = [1, 1];
         let mut budget = loop {
             let mut budget = Budget {
@@ -172,7 +175,8 @@ impl<'g> Budget<'g> {
         for (metric, bounded) in self.bounded().into_iter().enumerate() {
             let unit = self.rounding[metric];
             let hidden = layers as u64 * (unit - 1);
-            window.low[metric] = if bounded { window.low[metric].saturating_sub(hidden).div_ceil(unit) } else { 0 };
+            window.low[metric] =
+                if bounded { window.low[metric].saturating_sub(hidden).div_ceil(unit) } else { 0 };
             if bounded && window.high[metric] < u64::MAX {
                 window.high[metric] /= unit;
             } else {
@@ -185,7 +189,8 @@ impl<'g> Budget<'g> {
     fn draw(&self, reach: &Reach, rng: &mut Rng) -> Architecture {
         let head = &self.grid.heads[reach.head];
         let mut values = head.values.clone();
-        let mut window = self.rest(reach.outside, reach.steps.len()).expect("a head with mass leaves a window");
+        let mut window =
+            self.rest(reach.outside, reach.steps.len()).expect("a head with mass leaves a window");
         for (position, &step) in reach.steps.iter().enumerate() {
             let tail = &self.tails[&reach.steps[position + 1..]];
             let step = &self.steps[step];
@@ -209,7 +214,9 @@ impl<'g> Budget<'g> {
     fn weights(&self, uniform: bool) -> Vec<f64> {
         let sizes = self.reaches.iter().map(|reach| &self.grid.heads[reach.head].size);
         let largest = ln(sizes.clone().max().expect("a budget reaches a head"));
-        let weight = |(reach, size): (&Reach, &BigUint)| reach.mass * if uniform { (ln(size) - largest).exp() } else { 1.0 };
+        let weight = |(reach, size): (&Reach, &BigUint)| {
+            reach.mass * if uniform { (ln(size) - largest).exp() } else { 1.0 }
+        };
         self.reaches.iter().zip(sizes).map(weight).collect()
     }
 }
@@ -223,7 +230,9 @@ impl Feasible for Budget<'_> {
                 return Ok(point);
             }
         }
-        let reason = format!("no architecture was found inside these limits in {MAX_TRIES} guided draws; widen them slightly");
+        let reason = format!(
+            "no architecture was found inside these limits in {MAX_TRIES} guided draws; widen them slightly"
+        );
         Err(Error::Infeasible { space: self.grid.definition.name.clone(), reason })
     }
 
@@ -291,8 +300,8 @@ fn infeasible(grid: &Grid, limits: &Limits) -> Error {
         _ => nearest(grid, limits, metric, false),
     });
     let mut reasons = Vec::new();
-    for metric in 0..2 {
-        if let Some(value) = alone[metric] {
+    for (metric, nearest) in alone.into_iter().enumerate() {
+        if let Some(value) = nearest {
             reasons.push(format!("{} were asked for, the nearest that exists is {value}", text(metric)));
         }
     }

@@ -44,7 +44,10 @@ impl Cells {
             }
         }
         if definition.min_ffn_ratio.is_some() {
-            return Err(Error::input(definition.name.as_str(), "min_ffn_ratio has no meaning for recurrent cells"));
+            return Err(Error::input(
+                definition.name.as_str(),
+                "min_ffn_ratio has no meaning for recurrent cells",
+            ));
         }
         let states = definition.head[STATES].clone();
         Ok(Cells { label: definition.name.as_str().into(), states, definition })
@@ -73,7 +76,10 @@ impl Cells {
                     readable.push(Input::X);
                     readable.extend(&activations);
                     let inputs = if rng.random_bool(0.8) { 2 } else { 3 };
-                    nodes.push(Node { op: Op::Linear, inputs: readable.partial_shuffle(rng, inputs).0.to_vec() });
+                    nodes.push(Node {
+                        op: Op::Linear,
+                        inputs: readable.partial_shuffle(rng, inputs).0.to_vec(),
+                    });
                     let linear = Input::Node(nodes.len() - 1);
                     let op = *Op::ACTIVATIONS.choose(rng).expect("three activations");
                     activations.push(Input::Node(nodes.len()));
@@ -107,7 +113,8 @@ impl Cells {
             node.inputs.remove(rng.random_range(0..3));
         } else {
             let states = changed.results.len();
-            let mut readable: Vec<Input> = (0..states).map(Input::Previous).chain((0..at).map(Input::Node)).collect();
+            let mut readable: Vec<Input> =
+                (0..states).map(Input::Previous).chain((0..at).map(Input::Node)).collect();
             let node = &mut changed.nodes[at];
             if node.op == Op::Linear {
                 readable.push(Input::X);
@@ -129,7 +136,8 @@ impl Cells {
 /// The generator's rules on a finished cell.
 fn accepted(recipe: &Recipe) -> bool {
     let reads = |wanted: Input| recipe.nodes.iter().any(|node| node.inputs.contains(&wanted));
-    let direct = |result: &usize| recipe.nodes[*result].inputs.iter().any(|i| matches!(i, Input::Previous(_)));
+    let direct =
+        |result: &usize| recipe.nodes[*result].inputs.iter().any(|i| matches!(i, Input::Previous(_)));
     reads(Input::X)
         && (0..recipe.results.len()).all(|k| reads(Input::Previous(k)))
         && !recipe.results.iter().any(direct)
@@ -173,7 +181,8 @@ impl Space for Cells {
         }
         let shift = first.nodes.len();
         let moved = second.nodes.iter().map(|node| {
-            let inputs = node.inputs.iter().map(|i| if let Input::Node(n) = i { Input::Node(n + shift) } else { *i });
+            let inputs =
+                node.inputs.iter().map(|i| if let Input::Node(n) = i { Input::Node(n + shift) } else { *i });
             Node { op: node.op, inputs: inputs.collect() }
         });
         let both: Vec<Node> = first.nodes.iter().cloned().chain(moved).collect();
@@ -218,7 +227,8 @@ impl Space for Cells {
             }
         }
         if !accepted(&recipe) {
-            let message = "must read x and every previous state, and no next state may read a previous one directly";
+            let message =
+                "must read x and every previous state, and no next state may read a previous one directly";
             return Err(Error::input("nodes", message));
         }
         Ok(())
@@ -239,7 +249,10 @@ impl Space for Cells {
         if let Some(anchor) = built.iter().find(|cell| limits.hold(cell)) {
             return Ok(Box::new(Inside { space: self, limits: *limits, anchor: anchor.clone() }));
         }
-        if let Some(found) = (0..MAX_DRAWS as u64).map(|i| self.sample(&mut Seed(0).stream("feasible", i))).find(|cell| limits.hold(cell)) {
+        if let Some(found) = (0..MAX_DRAWS as u64)
+            .map(|i| self.sample(&mut Seed(0).stream("feasible", i)))
+            .find(|cell| limits.hold(cell))
+        {
             return Ok(Box::new(Inside { space: self, limits: *limits, anchor: found }));
         }
         let flops = |cell: &Architecture| cell.flops(limits.counter).unwrap_or(0);
@@ -248,10 +261,15 @@ impl Space for Cells {
             let beyond = bound.min.saturating_sub(value).max(value.saturating_sub(bound.max));
             beyond as f64 / bound.max.min(value.max(bound.min)).max(1) as f64
         };
-        let distance = |cell: &Architecture| off(limits.params, cell.params().total) + off(limits.flops, flops(cell));
+        let distance =
+            |cell: &Architecture| off(limits.params, cell.params().total) + off(limits.flops, flops(cell));
         let nearest = built.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
         let reason = nearest.map_or(String::new(), |cell| {
-            format!("the nearest cell has {} parameters and {} multiply-adds", cell.params().total, flops(cell))
+            format!(
+                "the nearest cell has {} parameters and {} multiply-adds",
+                cell.params().total,
+                flops(cell)
+            )
         });
         Err(Error::Infeasible { space: self.definition.name.clone(), reason })
     }
@@ -300,7 +318,8 @@ fn construct(states: usize, vertices: usize, n: usize, with_x: usize, extra: usi
         }
         inputs.extend(last);
         let width = if i < extra { 3 } else { 2 };
-        let spare = (0..states).map(Input::Previous).chain((0..nodes.len()).filter(|k| k % 2 == 1).map(Input::Node));
+        let spare =
+            (0..states).map(Input::Previous).chain((0..nodes.len()).filter(|k| k % 2 == 1).map(Input::Node));
         let mut spare = spare.collect::<Vec<_>>().into_iter();
         while inputs.len() < width {
             let next = unread.pop().or_else(|| spare.find(|input| !inputs.contains(input)))?;

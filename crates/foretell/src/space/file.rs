@@ -71,7 +71,10 @@ impl Definition {
     /// Reads a space file; `place` is what complaints call it.
     pub fn parse(place: &str, text: &str) -> Result<Self> {
         if text.len() > MAX_BYTES {
-            return Err(Error::input(place, format!("is {} bytes long, a space file has at most {MAX_BYTES}", text.len())));
+            return Err(Error::input(
+                place,
+                format!("is {} bytes long, a space file has at most {MAX_BYTES}", text.len()),
+            ));
         }
         let reader = Reader { place, text };
         let table = DeTable::parse(text).map_err(|e| {
@@ -124,7 +127,8 @@ impl Reader<'_> {
     }
 
     fn definition(&self, table: &DeTable) -> Result<Definition> {
-        const KEYS: [&str; 8] = ["name", "family", "about", "paper", "fixed", "choices", "rules", "generator"];
+        const KEYS: [&str; 8] =
+            ["name", "family", "about", "paper", "fixed", "choices", "rules", "generator"];
         self.known(table, &KEYS)?;
         let text = |key: &str| match table.get(key) {
             None => Ok(String::new()),
@@ -181,7 +185,8 @@ impl Reader<'_> {
         &self,
         table: &'t DeTable<'t>,
         name: &str,
-    ) -> Result<impl Iterator<Item = (&'t Spanned<std::borrow::Cow<'t, str>>, &'t Spanned<DeValue<'t>>)>> {
+    ) -> Result<impl Iterator<Item = (&'t Spanned<std::borrow::Cow<'t, str>>, &'t Spanned<DeValue<'t>>)>>
+    {
         match table.get(name) {
             None => Ok(None.into_iter().flatten()),
             Some(value) => match value.get_ref().as_table() {
@@ -213,11 +218,14 @@ impl Reader<'_> {
                 for i in 0..n {
                     let entry = list.get(i).map(read).transpose()?;
                     let empty = field.read(&Value::Null).ok();
-                    let missing = || self.wrong(value, field.key, format!("needs {n} entries, not {}", list.len()));
+                    let missing =
+                        || self.wrong(value, field.key, format!("needs {n} entries, not {}", list.len()));
                     definition.head[at + i] = vec![entry.or(empty).ok_or_else(missing)?];
                 }
             }
-            (Scope::List(n), _) => return Err(self.wrong(value, field.key, format!("is not a list of {n} entries"))),
+            (Scope::List(n), _) => {
+                return Err(self.wrong(value, field.key, format!("is not a list of {n} entries")));
+            }
             (Scope::Position, Some(list)) => {
                 let lists = list.iter().map(|entry| Ok(vec![read(entry)?])).collect::<Result<Vec<_>>>()?;
                 if lists.is_empty() {
@@ -230,7 +238,12 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn choices(&self, definition: &mut Definition, field: &'static Field, value: &Spanned<DeValue>) -> Result<()> {
+    fn choices(
+        &self,
+        definition: &mut Definition,
+        field: &'static Field,
+        value: &Spanned<DeValue>,
+    ) -> Result<()> {
         let at = position_in(definition.family, field);
         let nested = value.get_ref().as_array().is_some_and(|list| {
             list.iter().any(|entry| entry.get_ref().is_array() || entry.get_ref().is_table())
@@ -239,14 +252,22 @@ impl Reader<'_> {
             definition.ranges.push(field.key);
         }
         let lists: Vec<Vec<u32>> = match value.get_ref().as_array() {
-            Some(list) if nested => list.iter().map(|entry| self.list(field, entry)).collect::<Result<_>>()?,
+            Some(list) if nested => {
+                list.iter().map(|entry| self.list(field, entry)).collect::<Result<_>>()?
+            }
             _ => vec![self.list(field, value)?],
         };
         match field.scope {
-            Scope::Whole if nested => return Err(self.wrong(value, field.key, "is one choice: write one list")),
+            Scope::Whole if nested => {
+                return Err(self.wrong(value, field.key, "is one choice: write one list"));
+            }
             Scope::Whole => definition.head[at] = lists.into_iter().next().unwrap_or_default(),
             Scope::List(n) if nested && lists.len() != n => {
-                return Err(self.wrong(value, field.key, format!("has {} lists, {n} are needed", lists.len())));
+                return Err(self.wrong(
+                    value,
+                    field.key,
+                    format!("has {} lists, {n} are needed", lists.len()),
+                ));
             }
             Scope::List(n) => {
                 (0..n).for_each(|i| definition.head[at + i] = lists[i.min(lists.len() - 1)].clone());
@@ -283,7 +304,9 @@ impl Reader<'_> {
                     Some(step) => return Err(wrong(format!("step {step} is not above zero"))),
                 };
                 if to < from || ((to - from) / step) as usize >= MAX_CHOICES {
-                    return Err(wrong(format!("from, to and step give no choice, or more than {MAX_CHOICES}")));
+                    return Err(wrong(format!(
+                        "from, to and step give no choice, or more than {MAX_CHOICES}"
+                    )));
                 }
                 (from..=to).step_by(step as usize).collect()
             }
@@ -307,7 +330,8 @@ impl Reader<'_> {
                 return Err(unknown.at(self.line_of(key.span().start)));
             }
             let ratio = self.json(value, key.get_ref())?.as_f64().filter(|r| (0.0..=1000.0).contains(r));
-            let ratio = ratio.ok_or_else(|| self.wrong(value, "min_ffn_ratio", "is not a number from 0 to 1000"))?;
+            let ratio =
+                ratio.ok_or_else(|| self.wrong(value, "min_ffn_ratio", "is not a number from 0 to 1000"))?;
             definition.min_ffn_ratio = Some((ratio * 1000.0).round() as u64);
         }
         for (key, value) in self.section(table, "generator")? {
@@ -316,8 +340,9 @@ impl Reader<'_> {
                 return Err(unknown.at(self.line_of(key.span().start)));
             }
             let vertices = self.json(value, "vertices")?.as_u64().filter(|n| (1..=64).contains(n));
-            definition.vertices =
-                vertices.ok_or_else(|| self.wrong(value, "vertices", "is not a whole number from 1 to 64"))? as u32;
+            definition.vertices = vertices
+                .ok_or_else(|| self.wrong(value, "vertices", "is not a whole number from 1 to 64"))?
+                as u32;
         }
         Ok(())
     }
@@ -325,7 +350,8 @@ impl Reader<'_> {
     /// Every field has a value or choices, and per-layer lists reach as far as the deepest network.
     fn complete(&self, definition: &Definition) -> Result<()> {
         let family = definition.family;
-        let missing = |field: &Field| Error::input(self.place, format!("says nothing of {}: {}", field.key, field.doc));
+        let missing =
+            |field: &Field| Error::input(self.place, format!("says nothing of {}: {}", field.key, field.doc));
         let deepest = match family.depth_field() {
             None => family.stages().max(1),
             Some(key) => {
@@ -343,7 +369,9 @@ impl Reader<'_> {
                 continue;
             }
             match &definition.columns[at] {
-                Column::Same(choices) if choices.is_empty() && family.name() != "recurrent" => return Err(missing(field)),
+                Column::Same(choices) if choices.is_empty() && family.name() != "recurrent" => {
+                    return Err(missing(field));
+                }
                 Column::Each(lists) if lists.len() != deepest => {
                     return Err(Error::input(
                         definition.at(field.key),
@@ -367,7 +395,9 @@ impl Reader<'_> {
             }
             DeValue::Float(x) => {
                 let parsed = x.as_str().parse::<f64>().ok().filter(|x| x.is_finite());
-                parsed.ok_or_else(|| self.wrong(value, key, format!("{} is no finite number", x.as_str())))?.into()
+                parsed
+                    .ok_or_else(|| self.wrong(value, key, format!("{} is no finite number", x.as_str())))?
+                    .into()
             }
             other => return Err(self.wrong(value, key, format!("{} is no single value", other.type_str()))),
         })

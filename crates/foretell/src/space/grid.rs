@@ -87,8 +87,14 @@ impl Grid {
     /// A walk over `count` points from index `start` on, in index order.
     pub fn walk(&self, start: &BigUint, count: u128) -> Walk<'_> {
         let (head, digits) = self.locate(start).unwrap_or((self.heads.len(), Vec::new()));
-        let mut walk =
-            Walk { space: self, head, digits, left: count, fresh: true, point: self.architecture(Vec::new()) };
+        let mut walk = Walk {
+            space: self,
+            head,
+            digits,
+            left: count,
+            fresh: true,
+            point: self.architecture(Vec::new()),
+        };
         walk.load();
         walk
     }
@@ -173,7 +179,10 @@ impl Space for Grid {
     /// Takes each value from either parent; combinations that are not admissible give way to the nearest that are.
     fn cross(&self, a: &Architecture, b: &Architecture, rng: &mut Rng) -> Architecture {
         let either = |head: &&Head| {
-            head.values.iter().zip(a.head().iter().zip(b.head())).all(|(value, (a, b))| value == a || value == b)
+            head.values
+                .iter()
+                .zip(a.head().iter().zip(b.head()))
+                .all(|(value, (a, b))| value == a || value == b)
         };
         let candidates: Vec<&Head> = self.heads.iter().filter(either).collect();
         let head = match candidates.len() {
@@ -181,7 +190,8 @@ impl Space for Grid {
             n => candidates[rng.random_range(0..n)],
         };
         self.assemble(head, |position| {
-            let parents: Vec<&Architecture> = [a, b].into_iter().filter(|p| position < p.positions()).collect();
+            let parents: Vec<&Architecture> =
+                [a, b].into_iter().filter(|p| position < p.positions()).collect();
             let wanted: Vec<Option<u32>> = (0..self.definition.columns.len())
                 .map(|i| Some(parents.get(rng.random_range(0..parents.len().max(1)))?.row(position)[i]))
                 .collect();
@@ -207,7 +217,8 @@ impl Space for Grid {
             let at = position_in(family, field);
             if field.scope == Scope::Position {
                 for position in 0..architecture.positions() {
-                    let (value, choices) = (architecture.row(position)[at], self.definition.columns[at].at(position));
+                    let (value, choices) =
+                        (architecture.row(position)[at], self.definition.columns[at].at(position));
                     if !choices.contains(&value) {
                         return Err(outside(field.key, field.write(value), text(field, choices)));
                     }
@@ -251,10 +262,13 @@ impl Space for Grid {
 
 fn ratio_rule(definition: &Definition, architecture: &Architecture, position: usize) -> Result<(), String> {
     let Some(least) = definition.min_ffn_ratio else { return Ok(()) };
-    let (ffn, width) = definition.family.ffn_and_width(architecture, position).unwrap_or((u64::MAX / 1000, 1));
+    let (ffn, width) =
+        definition.family.ffn_and_width(architecture, position).unwrap_or((u64::MAX / 1000, 1));
     if ffn * 1000 < least * width {
         let least = least as f64 / 1e3;
-        return Err(format!("feed-forward width {ffn} is less than {least} times the width {width} (min_ffn_ratio)"));
+        return Err(format!(
+            "feed-forward width {ffn} is less than {least} times the width {width} (min_ffn_ratio)"
+        ));
     }
     Ok(())
 }
@@ -304,7 +318,9 @@ impl Walk<'_> {
 
     fn load(&mut self) {
         if let Some(head) = self.space.heads.get(self.head) {
-            self.point = self.space.assemble(head, |position| head.menus[position].row(self.digits[position]).to_vec());
+            self.point = self
+                .space
+                .assemble(head, |position| head.menus[position].row(self.digits[position]).to_vec());
         }
     }
 }
@@ -325,7 +341,8 @@ impl Builder<'_> {
             return Err(Error::input(&definition.name, message));
         }
         let deepest = self.deepest();
-        let per_position = (0..deepest).map(|p| definition.columns.iter().map(|c| c.at(p).len() as u128).product::<u128>());
+        let per_position =
+            (0..deepest).map(|p| definition.columns.iter().map(|c| c.at(p).len() as u128).product::<u128>());
         let work = combinations * per_position.max().unwrap_or(1);
         if work > MAX_WORK {
             let message = format!(
@@ -353,7 +370,8 @@ impl Builder<'_> {
                 found.push(match same {
                     Some(menu) => menu,
                     None => {
-                        let menu = Arc::new(self.menu(&mut scratch, position, &row_choices[position], &mut reason));
+                        let menu =
+                            Arc::new(self.menu(&mut scratch, position, &row_choices[position], &mut reason));
                         menus.entry(menu.clone()).or_insert(());
                         menus.get_key_value(&menu).map(|(menu, ())| menu.clone()).unwrap_or(menu)
                     }
@@ -385,7 +403,8 @@ impl Builder<'_> {
     }
 
     fn rows(&self, position: usize) -> Vec<u32> {
-        let choices: Vec<Vec<u32>> = self.definition.columns.iter().map(|column| column.at(position).to_vec()).collect();
+        let choices: Vec<Vec<u32>> =
+            self.definition.columns.iter().map(|column| column.at(position).to_vec()).collect();
         product(&choices).flatten().collect()
     }
 
@@ -442,7 +461,10 @@ impl Builder<'_> {
                     .map(|(_, choice)| choice)
             };
             if let Some(choice) = dead {
-                let message = format!("{} fits no other choice of this space, so it can never be used", field.write(choice));
+                let message = format!(
+                    "{} fits no other choice of this space, so it can never be used",
+                    field.write(choice)
+                );
                 return Err(Error::input(self.definition.at(field.key), message));
             }
         }
@@ -451,7 +473,12 @@ impl Builder<'_> {
 
     /// The complaint, placed at the key that the reason starts with.
     fn complain(&self, reason: &str, what: &str) -> Error {
-        let key = self.family.fields().iter().find(|field| reason.starts_with(field.key)).map_or("", |field| field.key);
+        let key = self
+            .family
+            .fields()
+            .iter()
+            .find(|field| reason.starts_with(field.key))
+            .map_or("", |field| field.key);
         Error::input(self.definition.at(key), format!("{what}: {reason}"))
     }
 }

@@ -20,7 +20,7 @@ use crate::seed::Rng;
 use num_bigint::BigUint;
 use serde_json::{Map, Value};
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 /// The preset files, in the order they are listed.
 pub const PRESETS: &[(&str, &str)] = &[
@@ -124,12 +124,14 @@ impl dyn Space + '_ {
     pub fn within(&self, limits: &Limits) -> Result<Box<dyn Feasible + '_>> {
         for (bound, what) in [(limits.params, "parameters"), (limits.flops, "multiply-adds")] {
             if bound.min > bound.max {
-                let reason = format!("at least {} and at most {} {what} exclude each other", bound.min, bound.max);
+                let reason =
+                    format!("at least {} and at most {} {what} exclude each other", bound.min, bound.max);
                 return Err(Error::Infeasible { space: self.name().to_owned(), reason });
             }
         }
         if limits.counter == Counter::Published && !self.definition().family.has_published_flops() {
-            let message = format!("the {} family has no published counter: use exact", self.definition().family.name());
+            let message =
+                format!("the {} family has no published counter: use exact", self.definition().family.name());
             return Err(Error::input("flops", message));
         }
         self.feasible(limits)
@@ -151,7 +153,12 @@ impl dyn Space + '_ {
     /// Reads an architecture of this space: what it fixes need not be said, and may be overridden.
     pub fn read(&self, object: &Map<String, Value>) -> Result<Architecture> {
         let definition = self.definition();
-        Architecture::from_json(definition.name.as_str().into(), definition.family, Some(&definition.template()), object)
+        Architecture::from_json(
+            definition.name.as_str().into(),
+            definition.family,
+            Some(&definition.template()),
+            object,
+        )
     }
 
     /// Writes an architecture of this space: what it fixes is left out unless it differs.
@@ -168,10 +175,12 @@ impl dyn Space + '_ {
             let at = file::position_in(definition.family, field);
             let fixed = match field.scope {
                 crate::architecture::Scope::Position => {
-                    let rows = (0..architecture.positions()).all(|p| Some(architecture.row(p)[at]) == template.row[at]);
+                    let rows = (0..architecture.positions())
+                        .all(|p| Some(architecture.row(p)[at]) == template.row[at]);
                     rows && template.row[at].is_some()
                 }
-                _ => (at..at + field.width()).all(|slot| Some(architecture.head()[slot]) == template.head[slot]),
+                _ => (at..at + field.width())
+                    .all(|slot| Some(architecture.head()[slot]) == template.head[slot]),
             };
             if fixed {
                 object.shift_remove(field.key);
@@ -181,21 +190,15 @@ impl dyn Space + '_ {
     }
 }
 
-static BUILT: LazyLock<Vec<LazyLock<Arc<dyn Space>, Box<dyn Fn() -> Arc<dyn Space> + Send>>>> = LazyLock::new(|| {
-    let built = PRESETS.iter().map(|(name, text)| {
-        let build: Box<dyn Fn() -> Arc<dyn Space> + Send> = Box::new(move || {
-            parse(name, text).unwrap_or_else(|e| panic!("preset {name} is broken: {e}"))
-        });
-        LazyLock::new(build)
-    });
-    built.collect()
-});
-
 /// The preset of this name.
 pub fn preset(name: &str) -> Result<Arc<dyn Space>> {
+    static BUILT: [OnceLock<Arc<dyn Space>>; PRESETS.len()] = [const { OnceLock::new() }; PRESETS.len()];
     let names = || PRESETS.iter().map(|(name, _)| *name);
-    let place = names().position(|known| known == name).ok_or_else(|| catalogue::unknown("space", name, names()))?;
-    Ok(Arc::clone(&BUILT[place]))
+    let place =
+        names().position(|known| known == name).ok_or_else(|| catalogue::unknown("space", name, names()))?;
+    let build =
+        || parse(name, PRESETS[place].1).unwrap_or_else(|e| panic!("a shipped preset is broken: {e}"));
+    Ok(BUILT[place].get_or_init(build).clone())
 }
 
 /// Whether a preset of this name exists.
@@ -241,16 +244,19 @@ pub fn read_architecture(value: &Value) -> Result<Architecture> {
             Architecture::from_json(label.unwrap_or(name).into(), family(name)?, None, object)
         }
         (None, Some(space)) => open(space)?.read(object),
-        (None, None) => {
-            Err(Error::input("architecture", "names neither its space nor its family, e.g. {\"space\": \"gpt2\", …}"))
-        }
+        (None, None) => Err(Error::input(
+            "architecture",
+            "names neither its space nor its family, e.g. {\"space\": \"gpt2\", …}",
+        )),
     }
 }
 
 /// An architecture as JSON, as short as its space allows.
 pub fn write_architecture(architecture: &Architecture) -> Map<String, Value> {
     match preset(architecture.space()) {
-        Ok(space) if space.definition().family.name() == architecture.family().name() => space.write(architecture),
+        Ok(space) if space.definition().family.name() == architecture.family().name() => {
+            space.write(architecture)
+        }
         _ => architecture.to_json(),
     }
 }

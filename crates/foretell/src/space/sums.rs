@@ -20,15 +20,12 @@ pub struct Window {
 impl Window {
     /// The window that remains after `cost` is spent; `None` if it is already exceeded.
     pub fn after(&self, cost: Cost) -> Option<Window> {
-        let mut rest = *self;
-        for metric in 0..2 {
-            rest.low[metric] = self.low[metric].saturating_sub(cost[metric]);
-            rest.high[metric] = match self.high[metric] {
-                u64::MAX => u64::MAX,
-                high => high.checked_sub(cost[metric])?,
-            };
-        }
-        Some(rest)
+        let high = |metric: usize| match self.high[metric] {
+            u64::MAX => Some(u64::MAX),
+            high => high.checked_sub(cost[metric]),
+        };
+        let low = [0, 1].map(|metric| self.low[metric].saturating_sub(cost[metric]));
+        Some(Window { low, high: [high(0)?, high(1)?] })
     }
 
     /// Whether a cost lies inside.
@@ -94,7 +91,8 @@ impl Sums {
 
     fn from_points(points: Vec<(Cost, f64)>) -> Self {
         // A sum that can occur keeps some mass, however small: being possible must survive underflow.
-        let (costs, mass) = points.into_iter().map(|(cost, mass)| (cost, mass.max(f64::MIN_POSITIVE))).unzip();
+        let (costs, mass) =
+            points.into_iter().map(|(cost, mass)| (cost, mass.max(f64::MIN_POSITIVE))).unzip();
         Self::new(costs, mass)
     }
 
@@ -145,7 +143,8 @@ impl Line {
             return None;
         }
         let reach = |offsets: &[Cost]| offsets.iter().map(|o| o[axis]).max().unwrap_or(0);
-        let cells = usize::try_from((reach(&first) + reach(&second)) / stride[axis] + 1).unwrap_or(usize::MAX);
+        let cells =
+            usize::try_from((reach(&first) + reach(&second)) / stride[axis] + 1).unwrap_or(usize::MAX);
         Some(Line { origin: [a[0] + b[0], a[1] + b[1]], stride, axis, cells })
     }
 
@@ -154,10 +153,12 @@ impl Line {
         let start = sums.costs[0][axis];
         let base = self.origin[axis] - start;
         let place = |cost: &Cost, from: u64| ((cost[axis] - from) / self.stride[axis]) as usize;
-        let mut shares: Vec<(usize, f64)> = step.iter().map(|(cost, share)| (place(cost, base), *share)).collect();
+        let mut shares: Vec<(usize, f64)> =
+            step.iter().map(|(cost, share)| (place(cost, base), *share)).collect();
         shares.sort_unstable_by_key(|(place, _)| *place);
         let mut mass = vec![0.0; self.cells];
-        let contiguous = shares.iter().enumerate().all(|(i, (place, share))| *place == i && *share == shares[0].1);
+        let contiguous =
+            shares.iter().enumerate().all(|(i, (place, share))| *place == i && *share == shares[0].1);
         if contiguous && shares.len() > 1 {
             let mut dense = vec![0.0; self.cells - shares.len() + 1];
             sums.costs.iter().zip(&sums.mass).for_each(|(cost, m)| dense[place(cost, start)] = *m);
@@ -226,7 +227,10 @@ mod tests {
         let (a, b) = (sum(&straight), sum(&bent));
         for (low, high) in [(500, 520), (500, 1000), (700, 703), (1085, 1085)] {
             let window = Window { low: [low, 0], high: [high, u64::MAX] };
-            assert!((a.within(&window) - b.within(&window)).abs() <= 1e-12 * b.within(&window), "{low}..{high}");
+            assert!(
+                (a.within(&window) - b.within(&window)).abs() <= 1e-12 * b.within(&window),
+                "{low}..{high}"
+            );
         }
     }
 

@@ -52,7 +52,8 @@ fn shares_are_exact_and_samples_feasible() {
         for limits in windows(&points) {
             let inside = |p: &&Architecture| {
                 let [params, flops] = cost(p);
-                (limits.params.min..=limits.params.max).contains(&params) && (limits.flops.min..=limits.flops.max).contains(&flops)
+                (limits.params.min..=limits.params.max).contains(&params)
+                    && (limits.flops.min..=limits.flops.max).contains(&flops)
             };
             let count = points.iter().filter(inside).count();
             match space.within(&limits) {
@@ -109,7 +110,10 @@ fn samples_follow_the_stated_distribution() {
             .sum();
         let freedom = inside.len() as f64 - 1.0;
         // Five standard deviations of a chi-square.
-        assert!(inside.len() > 20 && (chi - freedom).abs() < 5.0 * (2.0 * freedom).sqrt(), "{uniform} {chi} {freedom}");
+        assert!(
+            inside.len() > 20 && (chi - freedom).abs() < 5.0 * (2.0 * freedom).sqrt(),
+            "{uniform} {chi} {freedom}"
+        );
     }
 }
 
@@ -144,7 +148,11 @@ fn an_impossible_budget_names_the_nearest_value() {
         ] {
             match space.within(&limits).err() {
                 Some(Error::Infeasible { reason, .. }) => {
-                    assert!(reason.contains(&nearest.to_string()), "{}: {reason} lacks {nearest}", space.name());
+                    assert!(
+                        reason.contains(&nearest.to_string()),
+                        "{}: {reason} lacks {nearest}",
+                        space.name()
+                    );
                 }
                 other => panic!("{}: {other:?}", space.name()),
             }
@@ -197,6 +205,9 @@ fn irregular_widths_are_sampled_by_rounding() {
     let feasible = space.within(&limits).unwrap();
     for index in 0..20 {
         let [p, f] = cost(&feasible.sample(false, &mut Seed(9).stream("irregular", index)).unwrap());
-        assert!((limits.params.min..=limits.params.max).contains(&p) && (limits.flops.min..=limits.flops.max).contains(&f));
+        assert!(
+            (limits.params.min..=limits.params.max).contains(&p)
+                && (limits.flops.min..=limits.flops.max).contains(&f)
+        );
     }
 }

@@ -11,7 +11,9 @@ fn refused(text: &str) -> String {
 }
 
 fn vit(choices: &str) -> String {
-    format!("name = \"mine\"\nfamily = \"vit\"\n[choices]\nembed_dim = [64]\ndepth = [2]\nmlp_ratio = [4]\n{choices}")
+    format!(
+        "name = \"mine\"\nfamily = \"vit\"\n[choices]\nembed_dim = [64]\ndepth = [2]\nmlp_ratio = [4]\n{choices}"
+    )
 }
 
 #[test]
@@ -36,7 +38,10 @@ fn wrong_files_are_refused_by_line_and_key() {
         (vit("num_heads = [4]\n[rules]\nmin_ffn = 2"), vec!["mine.toml:9", "min_ffn_ratio"]),
         (vit("num_heads = [4]\n[rules]\nmin_ffn_ratio = 2"), vec!["no meaning for the vit family"]),
         (vit("num_heads = [4]\n[fixd]\npatch_size = 8"), vec!["mine.toml:8", "did you mean 'fixed'"]),
-        (vit("num_heads = [4]\n[fixed]\npatch_size = 15"), vec!["patch_size 15 does not divide image_size 224"]),
+        (
+            vit("num_heads = [4]\n[fixed]\npatch_size = 15"),
+            vec!["patch_size 15 does not divide image_size 224"],
+        ),
         (vit("num_heads = [4]\n[fixed]\nimage_size = 1e400"), vec!["mine.toml:9", "finite"]),
         (vit("num_heads = [4]\n[fixed]\npooling = \"men\""), vec!["mine.toml:9", "did you mean 'mean'"]),
         (vit("num_heads = [4]\nmlp = nonsense"), vec!["mine.toml:8"]),
@@ -48,7 +53,14 @@ fn wrong_files_are_refused_by_line_and_key() {
         ("fixed = 3".into(), vec!["mine.toml"]),
         (String::new(), vec!["mine.toml", "name"]),
         ("\u{feff}name = ".into(), vec!["mine.toml:1"]),
-        (format!("name = \"a\"\nfamily = \"vit\"\n[choices]\nembed_dim = {}1{}", "[".repeat(5000), "]".repeat(5000)), vec!["mine.toml"]),
+        (
+            format!(
+                "name = \"a\"\nfamily = \"vit\"\n[choices]\nembed_dim = {}1{}",
+                "[".repeat(5000),
+                "]".repeat(5000)
+            ),
+            vec!["mine.toml"],
+        ),
         ("x".repeat(2 << 20), vec!["mine.toml", "bytes"]),
     ] {
         let error = refused(&text);
@@ -83,7 +95,13 @@ fn enormous_files_are_refused_before_they_cost_anything() {
         assert!(error.contains(part), "{error}");
     }
     // The deepest legal space still builds, and its size is exact.
-    let deep = space::parse("deep.toml", &format!("{depth}[1024]\n").replace("ffn_dim = 64\n", "").replace("[choices]", "[choices]\nffn_dim = [64, 96]")).unwrap();
+    let deep = space::parse(
+        "deep.toml",
+        &format!("{depth}[1024]\n")
+            .replace("ffn_dim = 64\n", "")
+            .replace("[choices]", "[choices]\nffn_dim = [64, 96]"),
+    )
+    .unwrap();
     assert!((deep.ln_size().unwrap() - 1024.0 * 2f64.ln()).abs() < 1e-6);
 }
 
@@ -111,9 +129,18 @@ fn wrong_architectures_are_refused_by_key() {
         (gpt2("cutoffs", json!([500, 400])), "do not rise"),
         (gpt2("cutoffs", json!([1, 2, 3, 4])), "cutoffs"),
         (json!({"space": "nasbench-nlp", "nodes": []}), "nodes"),
-        (json!({"space": "nasbench-nlp", "nodes": [{"name": "h_new_0", "op": "linaer", "inputs": ["x"]}]}), "did you mean 'linear'"),
-        (json!({"space": "nasbench-nlp", "nodes": [{"name": "h_new_0", "op": "linear", "inputs": ["y"]}]}), "unknown input 'y'"),
-        (json!({"space": "nasbench-nlp", "nodes": [{"name": "h_new_0", "op": "activation_tanh", "inputs": ["x"]}]}), "only linear nodes"),
+        (
+            json!({"space": "nasbench-nlp", "nodes": [{"name": "h_new_0", "op": "linaer", "inputs": ["x"]}]}),
+            "did you mean 'linear'",
+        ),
+        (
+            json!({"space": "nasbench-nlp", "nodes": [{"name": "h_new_0", "op": "linear", "inputs": ["y"]}]}),
+            "unknown input 'y'",
+        ),
+        (
+            json!({"space": "nasbench-nlp", "nodes": [{"name": "h_new_0", "op": "activation_tanh", "inputs": ["x"]}]}),
+            "only linear nodes",
+        ),
         (
             json!({"space": "nasbench-nlp", "nodes": [
                 {"name": "h_new_0", "op": "activation_tanh", "inputs": ["a"]},

@@ -23,7 +23,8 @@ fn cards_are_complete_and_names_unique() {
 #[test]
 fn every_proxy_file_is_in_the_catalogue() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/proxy");
-    let files = std::fs::read_dir(folder).unwrap().filter(|f| f.as_ref().unwrap().file_name() != "mod.rs").count();
+    let files =
+        std::fs::read_dir(folder).unwrap().filter(|f| f.as_ref().unwrap().file_name() != "mod.rs").count();
     assert_eq!(files, CATALOGUE.len());
 }
 
@@ -34,7 +35,9 @@ fn scores_are_finite_or_named_errors_and_repeat_bit_by_bit() {
         for request in Request::all().unwrap() {
             match (request.score(&architecture), request.score(&architecture)) {
                 (Ok(a), Ok(b)) => assert!(a.is_finite() && a.to_bits() == b.to_bits(), "{}", request.label()),
-                (Err(a), Err(_)) => assert_eq!(a.kind(), "not-defined", "{} on {}: {a}", request.label(), space.name()),
+                (Err(a), Err(_)) => {
+                    assert_eq!(a.kind(), "not-defined", "{} on {}: {a}", request.label(), space.name())
+                }
                 _ => panic!("{} is defined only sometimes", request.label()),
             }
         }
@@ -76,5 +79,8 @@ fn options_are_typed_and_slips_are_named() {
         assert!(error.contains(part), "{part:?} is not in: {error}");
     }
     let list = Request::parse_list("params, sept[width=head,tokens=2],params[mode=published]").unwrap();
-    assert_eq!(list.iter().map(Request::label).collect::<Vec<_>>(), ["params", "sept[width=head,tokens=2]", "params[mode=published]"]);
+    assert_eq!(
+        list.iter().map(Request::label).collect::<Vec<_>>(),
+        ["params", "sept[width=head,tokens=2]", "params[mode=published]"]
+    );
 }

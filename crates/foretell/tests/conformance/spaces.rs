@@ -58,7 +58,13 @@ fn mutation_moves_and_crossing_mixes() {
         let (a, b) = (space.sample(&mut rng), space.sample(&mut rng));
         let mutants: HashSet<Architecture> = (0..50).map(|_| space.mutate(&a, 0.4, &mut rng)).collect();
         let children: HashSet<Architecture> = (0..50).map(|_| space.cross(&a, &b, &mut rng)).collect();
-        assert!(mutants.len() > 5 && children.len() > 3, "{} {} {}", space.name(), mutants.len(), children.len());
+        assert!(
+            mutants.len() > 5 && children.len() > 3,
+            "{} {} {}",
+            space.name(),
+            mutants.len(),
+            children.len()
+        );
     }
 }
 
@@ -105,7 +111,9 @@ fn extremes_are_those_of_the_enumeration() {
         let mut walk = space.as_grid().unwrap().walk(&BigUint::ZERO, u128::MAX);
         let mut found = [(u64::MAX, 0), (u64::MAX, 0)];
         while let Some(point) = walk.next() {
-            for (extreme, value) in found.iter_mut().zip([point.params().total, point.flops(Counter::Exact).unwrap()]) {
+            for (extreme, value) in
+                found.iter_mut().zip([point.params().total, point.flops(Counter::Exact).unwrap()])
+            {
                 *extreme = (extreme.0.min(value), extreme.1.max(value));
             }
         }

@@ -1,7 +1,7 @@
-use proptest::prelude::*;
 use foretell::rank::{
     average_ranks, distinct, kendall_tau_a, kendall_tau_b, partial_kendall, pearson, spearman,
 };
+use proptest::prelude::*;
 
 use crate::{close, columns};
 

@@ -1,9 +1,8 @@
-use proptest::prelude::*;
 use foretell::rank::{
-    banded, best_true_rank, bootstrap, close_pair_agreement, hypervolume, kendall_interval,
-    kendall_tau_b, pareto_front, partial_kendall, pearson, quantile, spearman, spearman_interval,
-    top_k_overlap,
+    banded, best_true_rank, bootstrap, close_pair_agreement, hypervolume, kendall_interval, kendall_tau_b,
+    pareto_front, partial_kendall, pearson, quantile, spearman, spearman_interval, top_k_overlap,
 };
+use proptest::prelude::*;
 
 proptest! {
     /// NaN, infinities, subnormals, zeros of both signs, columns cut short: no

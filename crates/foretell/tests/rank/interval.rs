@@ -1,5 +1,5 @@
-use proptest::prelude::*;
 use foretell::rank::{bootstrap, kendall_interval, kendall_tau_b, spearman, spearman_interval};
+use proptest::prelude::*;
 
 use crate::columns;
 
@@ -25,20 +25,9 @@ proptest! {
 fn the_number_of_threads_does_not_matter() -> Result<(), rayon::ThreadPoolBuildError> {
     let x: Vec<f64> = (0..200).map(|row| f64::from(row * 37 % 101)).collect();
     let y: Vec<f64> = (0..200).map(|row| f64::from(row * 53 % 97)).collect();
-    let run = || {
-        (
-            kendall_interval(&x, &y, 300, 5),
-            spearman_interval(&x, &y, 300, 5),
-        )
-    };
-    let alone = rayon::ThreadPoolBuilder::new()
-        .num_threads(1)
-        .build()?
-        .install(run);
-    let crowd = rayon::ThreadPoolBuilder::new()
-        .num_threads(7)
-        .build()?
-        .install(run);
+    let run = || (kendall_interval(&x, &y, 300, 5), spearman_interval(&x, &y, 300, 5));
+    let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build()?.install(run);
+    let crowd = rayon::ThreadPoolBuilder::new().num_threads(7).build()?.install(run);
     assert_eq!(alone, crowd);
     assert!(alone.0.is_some_and(|interval| interval.low < interval.high));
     Ok(())

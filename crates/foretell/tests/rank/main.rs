@@ -18,22 +18,15 @@ fn columns(
 ) -> impl Strategy<Value = Vec<Vec<f64>>> {
     let row = proptest::collection::vec((0..5_i32).prop_map(f64::from), columns);
     proptest::collection::vec(row, rows).prop_map(move |rows| {
-        (0..columns)
-            .map(|column| rows.iter().map(|row| row[column]).collect())
-            .collect()
+        (0..columns).map(|column| rows.iter().map(|row| row[column]).collect()).collect()
     })
 }
 
 /// All ways to order rows by falling value, one for each breaking of ties.
 fn tie_breakings(values: &[f64]) -> Vec<Vec<usize>> {
     fn extend(values: &[f64], chosen: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
-        let left: Vec<usize> = (0..values.len())
-            .filter(|row| !chosen.contains(row))
-            .collect();
-        let best = left
-            .iter()
-            .map(|&row| values[row])
-            .fold(f64::NEG_INFINITY, f64::max);
+        let left: Vec<usize> = (0..values.len()).filter(|row| !chosen.contains(row)).collect();
+        let best = left.iter().map(|&row| values[row]).fold(f64::NEG_INFINITY, f64::max);
         if left.is_empty() {
             found.push(chosen.clone());
         }

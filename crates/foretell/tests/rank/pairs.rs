@@ -1,5 +1,5 @@
-use proptest::prelude::*;
 use foretell::rank::{banded, close_pair_agreement};
+use proptest::prelude::*;
 
 use crate::columns;
 

@@ -1,5 +1,5 @@
-use proptest::prelude::*;
 use foretell::rank::{hypervolume, pareto_front};
+use proptest::prelude::*;
 
 /// Integer points of 1 to 4 objectives in 0..=4.
 fn points() -> impl Strategy<Value = Vec<Vec<f64>>> {
@@ -13,19 +13,13 @@ fn points() -> impl Strategy<Value = Vec<Vec<f64>>> {
 fn covered_cubes(points: &[Vec<f64>], reference: &[f64]) -> usize {
     let objectives = reference.len();
     let corner = |cube: usize| -> Vec<f64> {
-        (0..objectives)
-            .map(|i| (cube / 5_usize.pow(i as u32) % 5) as f64)
-            .collect()
+        (0..objectives).map(|i| (cube / 5_usize.pow(i as u32) % 5) as f64).collect()
     };
     let exceeds = |p: &[f64], q: &[f64]| p.iter().zip(q).all(|(a, b)| a > b);
     (0..5_usize.pow(objectives as u32))
         .map(corner)
         .filter(|corner| corner.iter().zip(reference).all(|(c, r)| c >= r))
-        .filter(|corner| {
-            points
-                .iter()
-                .any(|p| exceeds(p, corner) && exceeds(p, reference))
-        })
+        .filter(|corner| points.iter().any(|p| exceeds(p, corner) && exceeds(p, reference)))
         .count()
 }
 

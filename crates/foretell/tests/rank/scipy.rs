@@ -95,11 +95,7 @@ fn correlations_agree_with_scipy() -> serde_json::Result<()> {
             ("partial", partial_kendall(&x, &y, &z), case.partial),
         ];
         for (statistic, ours, theirs) in compared {
-            assert!(
-                agree(ours, theirs),
-                "{}: {statistic} {ours:?} {theirs:?}",
-                case.name
-            );
+            assert!(agree(ours, theirs), "{}: {statistic} {ours:?} {theirs:?}", case.name);
         }
     }
     Ok(())
@@ -113,11 +109,7 @@ fn quantiles_agree_with_numpy() -> serde_json::Result<()> {
         let mut random = Splitmix(case.seed);
         let values: Vec<f64> = (0..case.n).map(|_| random.draw(case.levels)).collect();
         let ours = quantile(&values, case.share);
-        assert!(
-            agree(ours, Some(case.expected)),
-            "{ours:?} {}",
-            case.expected
-        );
+        assert!(agree(ours, Some(case.expected)), "{ours:?} {}", case.expected);
     }
     Ok(())
 }

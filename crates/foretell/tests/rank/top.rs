@@ -1,5 +1,5 @@
-use proptest::prelude::*;
 use foretell::rank::{average_ranks, best_true_rank, top_k_overlap};
+use proptest::prelude::*;
 
 use crate::{close, columns, tie_breakings};
 

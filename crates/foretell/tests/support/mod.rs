@@ -6,7 +6,8 @@ use std::path::PathBuf;
 pub fn benchmarks() -> Option<PathBuf> {
     let set = std::env::var_os("FORETELL_BENCHMARKS").map(PathBuf::from);
     // Tests run in the crate's folder, the data lies beside the checkout.
-    let folder = set.unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/benchmarks")));
+    let folder = set
+        .unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/benchmarks")));
     if folder.is_dir() {
         return Some(folder);
     }
