@@ -94,8 +94,11 @@ pub struct Proxies {
 
 #[derive(Args)]
 pub struct Bench {
-    /// A folder of the benchmark folder, or folder/table. Without one: the list.
+    /// A folder of the benchmark folder, folder/table, or all. Without one: the list.
     pub benchmark: Option<String>,
+    /// Print the tables as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
     /// Proxies, comma separated, options in brackets: sept[tokens=2],nsc. Default: all.
     #[arg(long)]
     pub proxies: Option<String>,

@@ -9,8 +9,15 @@ use std::path::Path;
 
 pub fn run(args: &Bench, json: bool) -> Result<()> {
     let folder = benchmark::folder(args.data.as_deref())?;
-    let Some(name) = &args.benchmark else { return list(&folder, json) };
-    let mut benchmark = Benchmark::load(&folder, name)?;
+    match args.benchmark.as_deref() {
+        None => list(&folder, json),
+        Some("all") => benchmark::names(&folder)?.iter().try_for_each(|name| one(&folder, name, args, json)),
+        Some(name) => one(&folder, name, args, json),
+    }
+}
+
+fn one(folder: &Path, name: &str, args: &Bench, json: bool) -> Result<()> {
+    let mut benchmark = Benchmark::load(folder, name)?;
     for filter in &args.filters {
         let (column, value) =
             filter.split_once('=').ok_or_else(|| Error::input(filter.as_str(), "is not COLUMN=VALUE"))?;
@@ -37,13 +44,44 @@ pub fn run(args: &Bench, json: bool) -> Result<()> {
         let mut report = evaluate(&part, target, &requests, &settings)?;
         let undefined = if args.proxies.is_none() { take_undefined(&mut report) } else { Vec::new() };
         if json {
-            let text = serde_json::to_string(&report).expect("a report is plain data");
-            output::line(text);
+            output::line(serde_json::to_string(&report).expect("a report is plain data"));
+        } else if args.markdown {
+            markdown(&report);
         } else {
             print(&report, &part, &undefined, &settings);
         }
     }
     Ok(())
+}
+
+fn markdown(report: &Report) {
+    let better = if report.lower_is_better { "lower" } else { "higher" };
+    output::line(format!(
+        "### {}: {} {} networks, target `{}` ({better} is better)\n",
+        report.benchmark, report.n, report.family, report.target
+    ));
+    output::line(
+        "| proxy | tau [95 %] | rho [95 %] | tau given params | tau given depth | close pairs | top 10 % | distinct |",
+    );
+    output::line("|---|---|---|---|---|---|---|---|");
+    for p in &report.proxies {
+        let cells = [
+            format!("{}{}", p.name, if p.trivial { " *(baseline)*" } else { "" }),
+            format!("{} {}", decimals(p.kendall), interval(p.kendall_ci)),
+            format!("{} {}", decimals(p.spearman), interval(p.spearman_ci)),
+            decimals(p.kendall_given_params),
+            decimals(p.kendall_given_depth),
+            decimals(p.close_pairs.map(|pairs| pairs.agreement)),
+            decimals(p.top_overlap[0]),
+            p.distinct.to_string(),
+        ];
+        output::line(format!("| {} |", cells.join(" | ")));
+    }
+    output::line("");
+}
+
+fn interval(ci: Option<[f64; 2]>) -> String {
+    ci.map_or(String::new(), |[low, high]| format!("[{} {}]", decimals(Some(low)), decimals(Some(high))))
 }
 
 /// Proxies that have no meaning for the family, when nobody asked for them by name.
@@ -89,9 +127,6 @@ fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings:
     if report.unlabelled > 0 {
         output::line(format!("{} networks have no {} and are left out", report.unlabelled, report.target));
     }
-    let interval = |ci: Option<[f64; 2]>| {
-        ci.map_or(String::new(), |[a, b]| format!("[{} {}]", decimals(Some(a)), decimals(Some(b))))
-    };
     let rows = report.proxies.iter().map(|p| {
         vec![
             p.name.clone(),
