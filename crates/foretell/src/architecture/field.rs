@@ -148,6 +148,8 @@ impl Field {
             Kind::Optional(min, max) => match value {
                 Value::Null => Ok(0),
                 Value::String(word) if word == "none" => Ok(0),
+                // Configuration files of language models write "as the model" so.
+                Value::Number(n) if n.as_i64() == Some(-1) => Ok(0),
                 _ => within(
                     whole(value).ok_or(format!("{value} is neither a whole number nor \"none\""))?,
                     min,

@@ -32,6 +32,15 @@ const LM1B_CUTOFFS: [u64; 3] = [59997, 99997, 639997];
 /// Sequences of One Billion Word are this long, those of WikiText-103 longer.
 const LM1B_TOKENS: u64 = 32;
 
+/// Image data sets by the column that counts a network with their classes.
+const DATA_SETS: [(&str, u64); 5] = [
+    ("params_cifar100", 100),
+    ("params_cifar10", 10),
+    ("params_flowers", 102),
+    ("params_chaoyang", 4),
+    ("params_imagenet", 1000),
+];
+
 impl Hints {
     pub fn of(name: &str, rows: &[Row]) -> Result<Self> {
         let mut hints = Hints { folder: name.to_owned(), vocabulary: None };
@@ -86,9 +95,6 @@ pub(super) fn architecture(row: &Map<String, Value>, hints: &Hints) -> Result<Ar
         .filter(|(key, _)| family.knows(key))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    for value in genes.values_mut().filter(|value| value.as_i64() == Some(-1)) {
-        *value = Value::Null;
-    }
     match family.name() {
         "vit" if !row.contains_key("head_dim") => {
             genes.insert("head_dim".into(), Value::Null);
@@ -105,8 +111,10 @@ pub(super) fn architecture(row: &Map<String, Value>, hints: &Hints) -> Result<Ar
         }
         _ => {}
     }
-    if family.knows("num_classes") && row.contains_key("params_cifar100") {
-        genes.entry("num_classes").or_insert(100.into());
+    if let Some((_, classes)) = DATA_SETS.iter().find(|(column, _)| row.contains_key(*column))
+        && family.knows("num_classes")
+    {
+        genes.entry("num_classes").or_insert((*classes).into());
     }
     space.read(&genes)
 }
@@ -124,9 +132,12 @@ pub(super) fn counts(place: &str, row: &Map<String, Value>, architecture: &Archi
         "params_attention" => Some(params.part(Part::Attention)),
         "params_ffn" => Some(params.part(Part::Ffn)),
         "params_embedding" => Some(params.part(Part::Embedding)),
-        "params_total" | "num_params" | "params" | "params_cifar100" => Some(params.total),
+        "params_total" | "num_params" | "params" => Some(params.total),
         "flops" => architecture.flops(Counter::Published),
-        _ => None,
+        _ => {
+            let (_, classes) = DATA_SETS.iter().find(|(known, _)| *known == column)?;
+            Some(architecture.with("num_classes", &(*classes).into()).ok()?.params().total)
+        }
     };
     let count = |(column, value): (&String, &Value)| {
         let published = value.as_u64()?;
