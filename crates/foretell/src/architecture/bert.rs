@@ -5,7 +5,7 @@
 //! Paper: *BERT* (Devlin et al., 2019); the space is T-Razor's, section on BERT.
 
 use super::field::{count, dim, schema};
-use super::{Architecture, Block, Counter, Field, Init, MAX_LAYERS, Role, Visitor};
+use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, Positions, Role, Visitor};
 
 schema! {
     /// A typed view of a BERT encoder.
@@ -37,17 +37,14 @@ const NORMAL: Init = Init::Normal(0.02);
 pub struct Family;
 
 impl super::Family for Family {
-    fn name(&self) -> &'static str {
-        "bert"
-    }
-    fn about(&self) -> &'static str {
-        "BERT encoder, heads and feed-forward width free per layer"
-    }
-    fn fields(&self) -> &'static [Field] {
-        FIELDS
-    }
-    fn depth_field(&self) -> Option<&'static str> {
-        Some("num_layers")
+    fn card(&self) -> &'static Card {
+        const CARD: Card = Card {
+            name: "bert",
+            about: "BERT encoder, heads and feed-forward width free per layer",
+            fields: FIELDS,
+            positions: Positions::Layers("num_layers"),
+        };
+        &CARD
     }
     fn check(&self, _: &Architecture) -> Result<(), String> {
         Ok(())

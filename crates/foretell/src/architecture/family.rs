@@ -23,23 +23,36 @@ pub struct Block {
     pub heads: Option<u64>,
 }
 
+/// What positions are, and how many there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Positions {
+    /// Layers, all alike, as many as this field says.
+    Layers(&'static str),
+    /// So many stages, each of its own kind.
+    Stages(usize),
+    /// The nodes of a cell.
+    Nodes,
+}
+
+/// The card of a family.
+pub struct Card {
+    /// The name in space files.
+    pub name: &'static str,
+    /// One sentence for people.
+    pub about: &'static str,
+    /// All fields, those outside the positions first.
+    pub fields: &'static [Field],
+    /// What positions are.
+    pub positions: Positions,
+}
+
 /// A kind of network: its fields, its rules, its weights, its work.
 ///
 /// Positions are layers, stages or cell nodes. Given the values outside them, counts are sums: one term outside,
 /// one per position that depends on that position's values alone. Budget-aware sampling rests on this.
 pub trait Family: Sync {
-    /// The name in space files.
-    fn name(&self) -> &'static str;
-    /// One sentence for people.
-    fn about(&self) -> &'static str;
-    /// All fields, those outside the positions first.
-    fn fields(&self) -> &'static [Field];
-    /// The number of positions that the values outside imply; the field it comes from, if it is one.
-    fn depth_field(&self) -> Option<&'static str>;
-    /// The number of positions where no field says it.
-    fn stages(&self) -> usize {
-        0
-    }
+    /// Its name, fields and positions.
+    fn card(&self) -> &'static Card;
     /// Rules between values outside the positions. The text names the values.
     fn check(&self, architecture: &Architecture) -> Result<(), String>;
     /// Rules that a position must meet.
@@ -73,7 +86,7 @@ pub trait Family: Sync {
 
     /// Whether `key` means something to this family.
     fn knows(&self, key: &str) -> bool {
-        self.fields().iter().any(|field| field.answers_to(key))
+        self.card().fields.iter().any(|field| field.answers_to(key))
     }
     /// Adds the fields of an architecture to a JSON object.
     fn write(&self, architecture: &Architecture, object: &mut Map<String, Value>) {
@@ -81,16 +94,36 @@ pub trait Family: Sync {
     }
     /// The values that a JSON object describes.
     fn read(&self, object: &Map<String, Value>, template: Option<&Template>) -> Result<Vec<u32>> {
-        let head = read_head(self.fields(), self.depth_field(), object, template)?;
-        let positions = match self.depth_field() {
-            None => self.stages(),
-            Some(key) => head[super::field::offset(self.fields(), key)].unwrap_or(0) as usize,
-        };
-        read_rows(self.fields(), object, template, head, positions)
+        let Card { fields, positions, .. } = self.card();
+        let depth = if let Positions::Layers(key) = positions { Some(*key) } else { None };
+        let head = read_head(fields, depth, object, template)?;
+        let slots: Vec<u32> = head.iter().map(|value| value.unwrap_or(0)).collect();
+        read_rows(fields, object, template, head, positions.count(fields, &slots))
+    }
+}
+
+impl Positions {
+    /// How many positions the values outside them imply.
+    pub fn count(&self, fields: &[Field], head: &[u32]) -> usize {
+        match self {
+            Positions::Layers(key) => head[super::field::offset(fields, key)] as usize,
+            Positions::Stages(n) => *n,
+            Positions::Nodes => 0,
+        }
     }
 }
 
 impl dyn Family + '_ {
+    /// The name in space files.
+    pub fn name(&self) -> &'static str {
+        self.card().name
+    }
+
+    /// All fields, those outside the positions first.
+    pub fn fields(&self) -> &'static [Field] {
+        self.card().fields
+    }
+
     /// The field of this name or alias.
     pub fn field(&self, key: &str) -> Result<&'static Field> {
         self.fields().iter().find(|field| field.answers_to(key)).ok_or_else(|| self.unknown_key(key))

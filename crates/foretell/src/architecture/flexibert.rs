@@ -10,7 +10,7 @@
 //! Papers: *FlexiBERT* (Tuli et al., 2022); *Training-free NAS for RNNs and Transformers* (Serianni & Kalita, 2023).
 
 use super::field::{count, dim, name, schema};
-use super::{Architecture, Block, Counter, Field, Init, MAX_LAYERS, Role, Visitor, fits};
+use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, Positions, Role, Visitor, fits};
 
 schema! {
     /// A typed view of a FlexiBERT encoder. Sizes are the architecture's own; see [`FlexiBert::h`] for the built ones.
@@ -113,17 +113,14 @@ const NORMAL: Init = Init::Normal(0.02);
 pub struct Family;
 
 impl super::Family for Family {
-    fn name(&self) -> &'static str {
-        "flexibert"
-    }
-    fn about(&self) -> &'static str {
-        "BERT-like encoder with attention, transform or dynamic convolution per layer (FlexiBERT)"
-    }
-    fn fields(&self) -> &'static [Field] {
-        FIELDS
-    }
-    fn depth_field(&self) -> Option<&'static str> {
-        Some("num_layers")
+    fn card(&self) -> &'static Card {
+        const CARD: Card = Card {
+            name: "flexibert",
+            about: "BERT-like encoder with attention, transform or dynamic convolution per layer (FlexiBERT)",
+            fields: FIELDS,
+            positions: Positions::Layers("num_layers"),
+        };
+        &CARD
     }
     fn check(&self, _: &Architecture) -> Result<(), String> {
         Ok(())

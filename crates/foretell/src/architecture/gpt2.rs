@@ -8,7 +8,7 @@
 
 use super::adaptive::Adaptive;
 use super::field::{count, dim, flag, optional, schema};
-use super::{Architecture, Block, Counter, Field, Init, MAX_LAYERS, Role, Visitor};
+use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, Positions, Role, Visitor};
 
 schema! {
     /// A typed view of a GPT-2 decoder.
@@ -59,17 +59,14 @@ impl Gpt2<'_> {
 pub struct Family;
 
 impl super::Family for Family {
-    fn name(&self) -> &'static str {
-        "gpt2"
-    }
-    fn about(&self) -> &'static str {
-        "GPT-2 decoder, heads and feed-forward width free per layer, adaptive vocabulary"
-    }
-    fn fields(&self) -> &'static [Field] {
-        FIELDS
-    }
-    fn depth_field(&self) -> Option<&'static str> {
-        Some("n_layer")
+    fn card(&self) -> &'static Card {
+        const CARD: Card = Card {
+            name: "gpt2",
+            about: "GPT-2 decoder, heads and feed-forward width free per layer, adaptive vocabulary",
+            fields: FIELDS,
+            positions: Positions::Layers("n_layer"),
+        };
+        &CARD
     }
     fn check(&self, a: &Architecture) -> Result<(), String> {
         Gpt2(a).adaptive().check()

@@ -7,7 +7,9 @@
 //! Papers: *LLaMA* (Touvron et al., 2023); *LoNAS* (Munoz et al., 2024).
 
 use super::field::{count, dim, flag, name, optional, schema};
-use super::{Architecture, Block, Counter, Field, Form, Init, MAX_LAYERS, Role, Tensor, Visitor, fits};
+use super::{
+    Architecture, Block, Card, Counter, Form, Init, MAX_LAYERS, Positions, Role, Tensor, Visitor, fits,
+};
 
 schema! {
     /// A typed view of a LLaMA-style decoder.
@@ -111,17 +113,14 @@ const NORMAL: Init = Init::Normal(0.02);
 pub struct Family;
 
 impl super::Family for Family {
-    fn name(&self) -> &'static str {
-        "llama"
-    }
-    fn about(&self) -> &'static str {
-        "LLaMA-style decoder with grouped-query attention, gated feed-forward and optional adapters"
-    }
-    fn fields(&self) -> &'static [Field] {
-        FIELDS
-    }
-    fn depth_field(&self) -> Option<&'static str> {
-        Some("num_layers")
+    fn card(&self) -> &'static Card {
+        const CARD: Card = Card {
+            name: "llama",
+            about: "LLaMA-style decoder with grouped-query attention, gated feed-forward and optional adapters",
+            fields: FIELDS,
+            positions: Positions::Layers("num_layers"),
+        };
+        &CARD
     }
     fn check(&self, _: &Architecture) -> Result<(), String> {
         Ok(())

@@ -21,7 +21,7 @@ mod vit;
 
 pub use adaptive::Adaptive;
 pub use bert::Bert;
-pub use family::{Block, Counter, Family};
+pub use family::{Block, Card, Counter, Family, Positions};
 pub use field::{Field, Kind, MAX_DIM, MAX_LAYERS, Scope};
 pub use flexibert::{FlexiBert, Mixer, Mode};
 pub use gpt2::Gpt2;

@@ -6,7 +6,7 @@
 //! Paper: *Rethinking Spatial Dimensions of Vision Transformers* (Heo et al., ICCV 2021).
 
 use super::field::{count, dim, ratio, schema};
-use super::{Architecture, Block, Counter, Field, Init, MAX_LAYERS, Role, Visitor, fits};
+use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, Positions, Role, Visitor, fits};
 
 const STAGES: usize = 3;
 
@@ -66,20 +66,14 @@ const CONVOLUTION: Init = Init::Normal(1.0);
 pub struct Family;
 
 impl super::Family for Family {
-    fn name(&self) -> &'static str {
-        "pit"
-    }
-    fn about(&self) -> &'static str {
-        "pooling vision transformer in three stages (PiT)"
-    }
-    fn fields(&self) -> &'static [Field] {
-        FIELDS
-    }
-    fn depth_field(&self) -> Option<&'static str> {
-        None
-    }
-    fn stages(&self) -> usize {
-        STAGES
+    fn card(&self) -> &'static Card {
+        const CARD: Card = Card {
+            name: "pit",
+            about: "pooling vision transformer in three stages (PiT)",
+            fields: FIELDS,
+            positions: Positions::Stages(STAGES),
+        };
+        &CARD
     }
 
     fn check(&self, a: &Architecture) -> Result<(), String> {

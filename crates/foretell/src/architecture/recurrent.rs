@@ -10,7 +10,9 @@
 
 use super::family::{read_head, read_rows, value_of, write_fields, wrong};
 use super::field::{count, dim, name, schema};
-use super::{Architecture, Block, Counter, Field, Form, Init, MAX_LAYERS, Role, Template, Tensor, Visitor};
+use super::{
+    Architecture, Block, Card, Counter, Form, Init, MAX_LAYERS, Positions, Role, Template, Tensor, Visitor,
+};
 use crate::catalogue;
 use crate::error::{Error, Result};
 use serde_json::{Map, Value, json};
@@ -306,17 +308,14 @@ impl Recurrent<'_> {
 pub struct Family;
 
 impl super::Family for Family {
-    fn name(&self) -> &'static str {
-        "recurrent"
-    }
-    fn about(&self) -> &'static str {
-        "stacked recurrent language model with any cell of the NAS-Bench-NLP grammar"
-    }
-    fn fields(&self) -> &'static [Field] {
-        FIELDS
-    }
-    fn depth_field(&self) -> Option<&'static str> {
-        None
+    fn card(&self) -> &'static Card {
+        const CARD: Card = Card {
+            name: "recurrent",
+            about: "stacked recurrent language model with any cell of the NAS-Bench-NLP grammar",
+            fields: FIELDS,
+            positions: Positions::Nodes,
+        };
+        &CARD
     }
 
     fn check(&self, a: &Architecture) -> Result<(), String> {

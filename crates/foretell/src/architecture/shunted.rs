@@ -8,7 +8,7 @@
 //! family without printing its choices; those of the preset are ours.
 
 use super::field::{count, dim, ratio, schema};
-use super::{Architecture, Block, Counter, Field, Init, MAX_LAYERS, Role, Visitor, fits};
+use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, Positions, Role, Visitor, fits};
 
 const STAGES: usize = 4;
 
@@ -71,20 +71,14 @@ fn fan_out(shape: &[u64; 4], groups: u64) -> Init {
 pub struct Family;
 
 impl super::Family for Family {
-    fn name(&self) -> &'static str {
-        "shunted"
-    }
-    fn about(&self) -> &'static str {
-        "vision transformer in four stages with keys pooled at two rates (Shunted ViT)"
-    }
-    fn fields(&self) -> &'static [Field] {
-        FIELDS
-    }
-    fn depth_field(&self) -> Option<&'static str> {
-        None
-    }
-    fn stages(&self) -> usize {
-        STAGES
+    fn card(&self) -> &'static Card {
+        const CARD: Card = Card {
+            name: "shunted",
+            about: "vision transformer in four stages with keys pooled at two rates (Shunted ViT)",
+            fields: FIELDS,
+            positions: Positions::Stages(STAGES),
+        };
+        &CARD
     }
 
     fn check(&self, a: &Architecture) -> Result<(), String> {

@@ -7,7 +7,7 @@
 
 use super::adaptive::Adaptive;
 use super::field::{count, dim, flag, optional, schema};
-use super::{Architecture, Block, Counter, Field, Init, MAX_LAYERS, Role, Visitor};
+use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, Positions, Role, Visitor};
 
 schema! {
     /// A typed view of a Transformer-XL decoder.
@@ -60,17 +60,14 @@ const NORMAL: Init = Init::Normal(0.02);
 pub struct Family;
 
 impl super::Family for Family {
-    fn name(&self) -> &'static str {
-        "transformer-xl"
-    }
-    fn about(&self) -> &'static str {
-        "Transformer-XL decoder, heads and feed-forward width free per layer, adaptive vocabulary"
-    }
-    fn fields(&self) -> &'static [Field] {
-        FIELDS
-    }
-    fn depth_field(&self) -> Option<&'static str> {
-        Some("n_layer")
+    fn card(&self) -> &'static Card {
+        const CARD: Card = Card {
+            name: "transformer-xl",
+            about: "Transformer-XL decoder, heads and feed-forward width free per layer, adaptive vocabulary",
+            fields: FIELDS,
+            positions: Positions::Layers("n_layer"),
+        };
+        &CARD
     }
     fn check(&self, a: &Architecture) -> Result<(), String> {
         TransformerXl(a).adaptive().check()

@@ -7,7 +7,7 @@
 //! Paper: *AutoFormer: Searching Transformers for Visual Recognition* (Chen et al., ICCV 2021).
 
 use super::field::{count, dim, flag, name, optional, ratio, schema};
-use super::{Architecture, Block, Counter, Field, Init, MAX_LAYERS, Role, Visitor, fits};
+use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, Positions, Role, Visitor, fits};
 
 schema! {
     /// A typed view of a vision transformer.
@@ -76,17 +76,14 @@ const LINEAR: Init = Init::TruncatedNormal(0.02);
 pub struct Family;
 
 impl super::Family for Family {
-    fn name(&self) -> &'static str {
-        "vit"
-    }
-    fn about(&self) -> &'static str {
-        "vision transformer, heads and feed-forward ratio free per layer (AutoFormer)"
-    }
-    fn fields(&self) -> &'static [Field] {
-        FIELDS
-    }
-    fn depth_field(&self) -> Option<&'static str> {
-        Some("depth")
+    fn card(&self) -> &'static Card {
+        const CARD: Card = Card {
+            name: "vit",
+            about: "vision transformer, heads and feed-forward ratio free per layer (AutoFormer)",
+            fields: FIELDS,
+            positions: Positions::Layers("depth"),
+        };
+        &CARD
     }
 
     fn check(&self, a: &Architecture) -> Result<(), String> {

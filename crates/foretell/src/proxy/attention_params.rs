@@ -7,7 +7,7 @@
 //! - Paper: none; a baseline that every proxy has to beat.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: none known.
-use super::{About, Cost, Direction, Proxy, Signals};
+use super::{About, Proxy, Signals};
 use crate::architecture::Part;
 use crate::error::Result;
 use serde::Deserialize;
@@ -21,13 +21,8 @@ pub(super) const ABOUT: &About = &About {
     name: "attention-params",
     sentence: "Attention parameters: the weights of all token mixers.",
     formula: "s = attention weights",
-    paper: "baseline",
-    direction: Direction::Higher,
-    cost: Cost::Shape,
-    trivial: true,
-    options: &[],
-    departures: "none",
     published: "GPT-2 WikiText-103 .883/.977 (tau/rho)",
+    ..About::BASELINE
 };
 
 impl Proxy for AttentionParams {

@@ -7,7 +7,7 @@
 //! - Paper: LiteTransformerSearch (Javaheripi et al., NeurIPS 2022).
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: cells of recurrent networks count as their one part.
-use super::{About, Cost, Direction, Proxy, Signals};
+use super::{About, Proxy, Signals};
 use crate::architecture::Part;
 use crate::error::Result;
 use serde::Deserialize;
@@ -22,12 +22,8 @@ pub(super) const ABOUT: &About = &About {
     sentence: "Decoder parameters: the weights of attention and feed-forward layers.",
     formula: "s = attention weights + feed-forward weights",
     paper: "LiteTransformerSearch (Javaheripi et al., NeurIPS 2022)",
-    direction: Direction::Higher,
-    cost: Cost::Shape,
-    trivial: true,
-    options: &[],
-    departures: "none",
     published: "GPT-2 WikiText-103 .847/.967 (tau/rho)",
+    ..About::BASELINE
 };
 
 impl Proxy for DecoderParams {

@@ -7,7 +7,7 @@
 //! - Paper: none; a baseline that every proxy has to beat.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: none known.
-use super::{About, Cost, Direction, Proxy, Signals};
+use super::{About, Proxy, Signals};
 use crate::error::Result;
 use serde::Deserialize;
 
@@ -20,13 +20,8 @@ pub(super) const ABOUT: &About = &About {
     name: "depth",
     sentence: "Depth: how many blocks there are.",
     formula: "s = number of blocks (nodes of a recurrent cell)",
-    paper: "baseline",
-    direction: Direction::Higher,
-    cost: Cost::Shape,
-    trivial: true,
-    options: &[],
-    departures: "none",
     published: "FlexiBERT .682/.834 (tau/rho)",
+    ..About::BASELINE
 };
 
 impl Proxy for Depth {

@@ -7,7 +7,7 @@
 //! - Paper: none; a baseline that every proxy has to beat.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: none known.
-use super::{About, Cost, Direction, Proxy, Signals};
+use super::{About, Proxy, Signals};
 use crate::architecture::Part;
 use crate::error::Result;
 use serde::Deserialize;
@@ -21,13 +21,7 @@ pub(super) const ABOUT: &About = &About {
     name: "ffn-params",
     sentence: "Feed-forward parameters: the weights of all feed-forward layers.",
     formula: "s = feed-forward weights",
-    paper: "baseline",
-    direction: Direction::Higher,
-    cost: Cost::Shape,
-    trivial: true,
-    options: &[],
-    departures: "none",
-    published: "",
+    ..About::BASELINE
 };
 
 impl Proxy for FfnParams {

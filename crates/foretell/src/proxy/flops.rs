@@ -8,7 +8,7 @@
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: none known. `counter = published` follows AutoFormer's released counter, which adds a
 //!   token twice; other families have no published counter worth following.
-use super::{About, Cost, Direction, Proxy, Signals};
+use super::{About, Proxy, Signals};
 use crate::architecture::Counter;
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -37,13 +37,9 @@ pub(super) const ABOUT: &About = &About {
     name: "flops",
     sentence: "FLOPs: how much work one forward pass of one input is.",
     formula: "s = multiply-adds of one forward pass",
-    paper: "baseline",
-    direction: Direction::Higher,
-    cost: Cost::Shape,
-    trivial: true,
     options: &[("counter", "exact", "exact, or published: as AutoFormer's released code counts")],
-    departures: "none",
     published: "ETAS prints .49/.68, .58/.78, .52/.74 on AutoFormer tiny, small, base (tau/rho)",
+    ..About::BASELINE
 };
 
 impl Proxy for Flops {

@@ -10,7 +10,7 @@
 //! - Paper: *LPZero* (Dong et al., EMNLP 2024), GPT-2 winner, which sorts ascending: the sign is turned here.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: the closed form itself. Defined for GPT-2 only.
-use super::{About, Cost, Direction, Proxy, Signals, ordered_sum};
+use super::{About, Proxy, Signals, ordered_sum};
 use crate::architecture::Gpt2;
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -25,12 +25,9 @@ pub(super) const ABOUT: &About = &About {
     sentence: "LPZero's GPT-2 winner in closed form: no gradient, the same ranking.",
     formula: "s = −(1/4L) Σ_l [2σ²(1 + 1/(2L)) + 3/d² + 1/f_l²],  σ = 0.02",
     paper: "LPZero (Dong et al., EMNLP 2024)",
-    direction: Direction::Higher,
-    cost: Cost::Shape,
-    trivial: false,
-    options: &[],
     departures: "closed form of the released winner; GPT-2 only",
     published: "GPT-2 WikiText-103 .886/.980 with gradients (tau/rho)",
+    ..About::SHAPE
 };
 
 impl Proxy for LpZeroClosed {

@@ -67,6 +67,25 @@ pub struct About {
     pub published: &'static str,
 }
 
+impl About {
+    /// A card of a proxy that reads the architecture alone, to be completed.
+    pub const SHAPE: About = About {
+        name: "",
+        sentence: "",
+        formula: "",
+        paper: "",
+        direction: Direction::Higher,
+        cost: Cost::Shape,
+        trivial: false,
+        options: &[],
+        departures: "none known",
+        published: "",
+    };
+
+    /// A card of a mere count, to be completed.
+    pub const BASELINE: About = About { paper: "none: a baseline", trivial: true, ..About::SHAPE };
+}
+
 /// What was seen of one candidate; read-only.
 pub struct Signals<'a> {
     architecture: &'a Architecture,

@@ -13,7 +13,7 @@
 //! - Departures from the paper: none known. On FlexiBERT the paper lists its own shapes (`recipe = paper`, the default
 //!   there): SA (3H,H) + (H,H); LT twice (H,H); DSC (H,H); feed-forward, for each stack, (⌊I/stacks⌋,H) and its
 //!   transpose. Elsewhere, and with `recipe = weights`, the matrices of attention and feed-forward layers as built.
-use super::{About, Cost, Direction, Proxy, Signals, ordered_sum};
+use super::{About, Proxy, Signals, ordered_sum};
 use crate::architecture::{Architecture, FlexiBert, Part};
 use crate::error::Result;
 use serde::Deserialize;
@@ -40,16 +40,13 @@ pub(super) const ABOUT: &About = &About {
     sentence: "NSC: the spectral capacity that random weights of these shapes have on average.",
     formula: "s = Σ_W N ∫ ln(1 + M σ² λ) f_MP(λ) dλ,  σ² = 2/(m+n)",
     paper: "Neural Spectral Capacity (Zhu, 2026)",
-    direction: Direction::Higher,
-    cost: Cost::Shape,
-    trivial: false,
     options: &[(
         "recipe",
         "paper",
         "paper: its own list of shapes on FlexiBERT; weights: the matrices as built",
     )],
-    departures: "none known",
     published: "FlexiBERT tau .695",
+    ..About::SHAPE
 };
 
 impl Proxy for Nsc {

@@ -7,7 +7,7 @@
 //! - Paper: none; a baseline that every proxy has to beat.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: none known.
-use super::{About, Cost, Direction, Proxy, Signals};
+use super::{About, Proxy, Signals};
 use crate::error::Result;
 use serde::Deserialize;
 
@@ -20,13 +20,8 @@ pub(super) const ABOUT: &About = &About {
     name: "params",
     sentence: "Parameter count: how large the network is.",
     formula: "s = number of weights",
-    paper: "baseline",
-    direction: Direction::Higher,
-    cost: Cost::Shape,
-    trivial: true,
-    options: &[],
-    departures: "none",
     published: "GPT-2 WikiText-103 .582/.737 (tau/rho); FlexiBERT .454/.653 as published, .485/.676 as described, .573/.765 as trained",
+    ..About::BASELINE
 };
 
 impl Proxy for Params {

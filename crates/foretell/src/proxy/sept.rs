@@ -12,7 +12,7 @@
 //! - Departures from the paper: none by default. The per-block bound of eq. 24 is a sum of logarithms over blocks, which
 //!   eq. 25 turns into logarithms of sums, though it does not follow: `form = sum-of-logs` is eq. 24. The paper leaves
 //!   open which width is meant: `width = head` takes 64 per head.
-use super::{About, Cost, Direction, Proxy, Signals};
+use super::{About, Proxy, Signals};
 use crate::error::{Error, Result};
 use serde::Deserialize;
 
@@ -46,9 +46,6 @@ pub(super) const ABOUT: &About = &About {
     sentence: "SEPT: how many functions a transformer of this shape can express.",
     formula: "s = ln Σ_l d_l + ln Σ_l (d_l^(T+1) − 1) / (d_l − 1)",
     paper: "ETAS: Zero-Shot Transformer Architecture Search via Network Trainability and Expressivity, eq. 16",
-    direction: Direction::Higher,
-    cost: Cost::Shape,
-    trivial: false,
     options: &[
         ("width", "block", "which width d_l is: block, or head for 64 per head"),
         ("tokens", "the space's own", "T, from 1 to 1048576; a small T lets depth weigh more"),
@@ -56,6 +53,7 @@ pub(super) const ABOUT: &About = &About {
     ],
     departures: "none by default",
     published: "AutoFormer .71/.89, .72/.89, .69/.87; GPT-2 WikiText-103 .78/.94 on ETAS's own networks (tau/rho)",
+    ..About::SHAPE
 };
 
 impl Proxy for Sept {

@@ -7,7 +7,7 @@
 //! - Paper: none; a baseline that every proxy has to beat.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: none known.
-use super::{About, Cost, Direction, Proxy, Signals};
+use super::{About, Proxy, Signals};
 use crate::error::Result;
 use serde::Deserialize;
 
@@ -20,13 +20,7 @@ pub(super) const ABOUT: &About = &About {
     name: "width",
     sentence: "Width: how wide a block is on average.",
     formula: "s = mean over blocks of the residual width",
-    paper: "baseline",
-    direction: Direction::Higher,
-    cost: Cost::Shape,
-    trivial: true,
-    options: &[],
-    departures: "none",
-    published: "",
+    ..About::BASELINE
 };
 
 impl Proxy for Width {

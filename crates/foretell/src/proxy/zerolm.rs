@@ -12,7 +12,7 @@
 //!   re-implementation that agrees with the abstract and its numbers.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: the expectation, as said. Linear maps only: convolutions of an operator are left out.
-use super::{About, Cost, Direction, Proxy, Signals, ordered_sum};
+use super::{About, Proxy, Signals, ordered_sum};
 use crate::architecture::{Form, Part};
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -35,12 +35,10 @@ pub(super) const ABOUT: &About = &About {
     sentence: "ZeroLM: what attention and feed-forward weights can carry, balanced by alpha.",
     formula: "s = α Σ_attention cap + (1 − α) Σ_ffn cap,  cap = max(m,n) σ²",
     paper: "ZeroLM (Chen et al., 2025)",
-    direction: Direction::Higher,
-    cost: Cost::Shape,
-    trivial: false,
     options: &[("alpha", "0.5", "weight of attention; feed-forward has 1 − alpha")],
     departures: "the expectation over initial weights instead of one draw",
     published: "FlexiBERT .53/.76 (tau/rho)",
+    ..About::SHAPE
 };
 
 impl Proxy for ZeroLm {

@@ -11,7 +11,7 @@
 use super::grid::{Grid, Menu};
 use super::sums::{Cost, Sums, Window};
 use super::{Feasible, Limits};
-use crate::architecture::{Architecture, Counter};
+use crate::architecture::{Architecture, Counter, Positions};
 use crate::error::{Error, Result};
 use crate::seed::Rng;
 use num_bigint::BigUint;
@@ -50,7 +50,7 @@ impl<'g> RowCosts<'g> {
     /// The cost of each row of the menu at a position.
     pub(super) fn rows(&mut self, head: usize, position: usize) -> Arc<Vec<Cost>> {
         let menu: &Arc<Menu> = &self.grid.heads[head].menus[position];
-        let layers_alike = self.grid.definition.family.depth_field().is_some();
+        let layers_alike = matches!(self.grid.definition.family.card().positions, Positions::Layers(_));
         let key = Arc::as_ptr(menu) as usize;
         if let Some((h, k, costs)) = &self.last
             && (*h, *k) == (head, key)

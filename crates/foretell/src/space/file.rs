@@ -12,7 +12,7 @@
 //! mlp_ratio = [[3, 4], [2], [2]]             # or one list for each layer or stage
 //! ```
 
-use crate::architecture::{Family, Field, MAX_LAYERS, Scope, Template, family};
+use crate::architecture::{Card, Family, Field, Scope, Template, family};
 use crate::catalogue;
 use crate::error::{Error, Result};
 use serde_json::Value;
@@ -352,15 +352,11 @@ impl Reader<'_> {
         let family = definition.family;
         let missing =
             |field: &Field| Error::input(self.place, format!("says nothing of {}: {}", field.key, field.doc));
-        let deepest = match family.depth_field() {
-            None => family.stages().max(1),
-            Some(key) => {
-                let field = family.field(key)?;
-                let choices = &definition.head[position_in(family, field)];
-                choices.iter().max().map(|depth| *depth as usize).unwrap_or(0).min(MAX_LAYERS as usize)
-            }
-        };
-        for field in family.fields() {
+        let largest: Vec<u32> =
+            definition.head.iter().map(|choices| *choices.iter().max().unwrap_or(&0)).collect();
+        let Card { fields, positions, .. } = family.card();
+        let deepest = positions.count(fields, &largest);
+        for field in *fields {
             let at = position_in(family, field);
             if field.scope != Scope::Position {
                 if definition.head[at..at + field.width()].iter().any(Vec::is_empty) {

@@ -7,7 +7,7 @@
 use super::budget::{Budget, RowCosts};
 use super::file::{Definition, position_in};
 use super::{Feasible, Limits, Size, Space};
-use crate::architecture::{Architecture, Counter, Family, Field, Scope};
+use crate::architecture::{Architecture, Card, Counter, Family, Field, Positions, Scope};
 use crate::error::{Error, Result};
 use crate::seed::Rng;
 use num_bigint::BigUint;
@@ -355,7 +355,7 @@ impl Builder<'_> {
         let (mut heads, mut reason) = (Vec::new(), String::new());
         let row_choices: Vec<Vec<u32>> = (0..deepest).map(|position| self.rows(position)).collect();
         // Layers follow the same rules at every depth, so one menu per distinct list of choices serves them all.
-        let alike = family.depth_field().is_some();
+        let alike = matches!(family.card().positions, Positions::Layers(_));
         for values in product(&definition.head) {
             scratch = self.with_head(scratch, &values);
             if let Err(e) = family.check(&scratch) {
@@ -409,20 +409,14 @@ impl Builder<'_> {
     }
 
     fn deepest(&self) -> usize {
-        match self.family.depth_field() {
-            None => self.family.stages(),
-            Some(key) => {
-                let at = crate::architecture::field::offset(self.family.fields(), key);
-                self.definition.head[at].iter().max().map_or(0, |depth| *depth as usize)
-            }
-        }
+        let largest: Vec<u32> =
+            self.definition.head.iter().map(|choices| *choices.iter().max().unwrap_or(&0)).collect();
+        self.positions(&largest)
     }
 
     fn positions(&self, head: &[u32]) -> usize {
-        match self.family.depth_field() {
-            None => self.family.stages(),
-            Some(key) => head[crate::architecture::field::offset(self.family.fields(), key)] as usize,
-        }
+        let Card { fields, positions, .. } = self.family.card();
+        positions.count(fields, head)
     }
 
     fn scratch(&self, positions: usize) -> Architecture {
