@@ -40,12 +40,13 @@ impl Adaptive {
     }
 
     /// Tables of the embedding: one per cluster, or one in all if widths are equal.
-    fn tables(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub fn tables(&self) -> impl Iterator<Item = (u64, u64)> {
         let whole = (self.div == 1).then_some((self.vocab, self.embed));
         whole.into_iter().chain(self.clusters().filter(|_| self.div > 1))
     }
 
-    fn projected(&self) -> bool {
+    /// Whether embeddings are projected to the width of the model.
+    pub fn projected(&self) -> bool {
         self.div > 1 || self.embed != self.model
     }
 

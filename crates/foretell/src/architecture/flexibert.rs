@@ -257,6 +257,8 @@ impl super::Family for Family {
             }
             from = to;
         }
+        // Out of the stack: what follows has one index again.
+        w.enter(i, [i, 0]);
         w.linear(
             ["encoder.layer.{}.output.dense.weight", "encoder.layer.{}.output.dense.bias"],
             Role::FfnOut,

@@ -128,29 +128,32 @@ pub struct Recipe {
     pub results: Vec<usize>,
 }
 
+fn bad(place: &str, message: String) -> Error {
+    Error::input(format!("nodes: {place}"), message)
+}
+
 impl Recipe {
-    /// The same cell in canonical form; an error names a cycle.
-    pub fn canonical(&self) -> Result<Recipe, String> {
-        let mut place: Vec<Option<usize>> = vec![None; self.nodes.len()];
-        let mut open = vec![false; self.nodes.len()];
+    /// The nodes in canonical order, by their places now; an error names a cycle.
+    fn order(&self) -> Result<Vec<usize>, String> {
+        let (mut open, mut done) = (vec![false; self.nodes.len()], vec![false; self.nodes.len()]);
         let mut order = Vec::new();
         for &result in &self.results {
             // Depth first with an explicit stack: a chain of a thousand nodes must not exhaust the thread's own.
             let mut stack = vec![(result, 0)];
             while let Some((node, next)) = stack.pop() {
-                if place[node].is_some() {
+                if done[node] {
                     continue;
                 }
                 open[node] = true;
                 match self.nodes[node].inputs.get(next) {
                     None => {
-                        place[node] = Some(order.len());
+                        done[node] = true;
                         order.push(node);
                     }
                     Some(input) => {
                         stack.push((node, next + 1));
                         if let Input::Node(before) = *input {
-                            if open[before] && place[before].is_none() {
+                            if open[before] && !done[before] {
                                 return Err("the nodes read each other in a circle".into());
                             }
                             stack.push((before, 0));
@@ -159,7 +162,15 @@ impl Recipe {
                 }
             }
         }
-        let moved = |node: usize| place[node].expect("every reachable node was placed");
+        Ok(order)
+    }
+
+    /// The same cell in canonical form; an error names a cycle.
+    pub fn canonical(&self) -> Result<Recipe, String> {
+        let order = self.order()?;
+        let mut place = vec![0; self.nodes.len()];
+        order.iter().enumerate().for_each(|(to, &from)| place[from] = to);
+        let moved = |node: usize| place[node];
         let nodes = order.iter().map(|&node| Node {
             op: self.nodes[node].op,
             inputs: self.nodes[node]
@@ -173,7 +184,19 @@ impl Recipe {
 
     /// Reads `nodes: [{name, op, inputs}]` or `recipe: {name: {op, input}}`.
     pub fn from_json(value: &Value) -> Result<Recipe> {
-        let bad = |place: &str, message: String| Error::input(format!("nodes: {place}"), message);
+        let (written, _) = Self::as_written(value)?;
+        written.canonical().map_err(|message| bad("recipe", message))
+    }
+
+    /// What the nodes of [`Recipe::from_json`] are called in the JSON, in the same order.
+    pub fn names_from_json(value: &Value) -> Result<Vec<String>> {
+        let (written, names) = Self::as_written(value)?;
+        let order = written.order().map_err(|message| bad("recipe", message))?;
+        Ok(order.into_iter().map(|node| names[node].to_owned()).collect())
+    }
+
+    /// The nodes in the order of the JSON, and their names.
+    fn as_written(value: &Value) -> Result<(Recipe, Vec<&str>)> {
         let entries: Vec<(&str, &Map<String, Value>)> = match value {
             Value::Array(list) => {
                 list.iter().filter_map(|n| Some((n.get("name")?.as_str()?, n.as_object()?))).collect()
@@ -224,7 +247,7 @@ impl Recipe {
         if results.is_empty() {
             return Err(bad("recipe", "has no node named h_new_0".into()));
         }
-        Recipe { nodes, results }.canonical().map_err(|message| bad("recipe", message))
+        Ok((Recipe { nodes, results }, entries.into_iter().map(|(name, _)| name).collect()))
     }
 
     /// The nodes as JSON, results named `h_new_k`.
@@ -448,5 +471,20 @@ impl super::Family for Family {
         let mut values = read_rows(&FIELDS[..6], object, template, head, 0)?;
         values.extend(recipe.rows());
         Ok(values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names follow their nodes: written last first, with one that nothing reads.
+    #[test]
+    fn names_in_canonical_order() {
+        let node = |op: &str, inputs: &[&str]| json!({"op": op, "input": inputs});
+        let written = json!({"h_new_0": node("activation_tanh", &["sum"]), "idle": node("linear", &["x"]),
+            "sum": node("elementwise_sum", &["b", "a"]), "a": node("linear", &["x"]), "b": node("linear", &["h_prev_0"])});
+        assert_eq!(Recipe::names_from_json(&written).unwrap(), ["b", "a", "sum", "h_new_0"]);
+        assert_eq!(Recipe::from_json(&written).unwrap().nodes[0].inputs, [Input::Previous(0)]);
     }
 }

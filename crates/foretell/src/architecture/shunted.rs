@@ -134,6 +134,7 @@ impl super::Family for Family {
             w.index([3 * i + 4, 0]);
             w.norm(["patch_embed1.stem.{}.weight", "patch_embed1.stem.{}.bias"], Role::Norm, d);
         }
+        w.index([0, 0]);
         conv(w, ["patch_embed1.proj.weight", "patch_embed1.proj.bias"], [d, d, 2, 2]);
         w.norm(["patch_embed1.norm.weight", "patch_embed1.norm.bias"], Role::Norm, d);
         const MERGES: [[&str; 4]; 3] = [

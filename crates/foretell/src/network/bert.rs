@@ -1,0 +1,93 @@
+//! The forward pass of a BERT encoder; see [`crate::architecture::Bert`].
+
+use super::layer::Names;
+use super::{Input, Mark, Output, Tape, Value};
+use crate::architecture::{Architecture, Bert};
+use crate::engine::activation::Activation;
+use crate::engine::attention::{Attention, Mask};
+use crate::engine::gelu::Gelu;
+use crate::engine::scalar::Scalar;
+
+const EPS: f64 = 1e-12;
+/// The id whose embedding is not learned.
+const PADDING: u32 = 0;
+const QKV: [Names; 3] = [
+    ["encoder.layer.{}.attention.self.query.weight", "encoder.layer.{}.attention.self.query.bias"],
+    ["encoder.layer.{}.attention.self.key.weight", "encoder.layer.{}.attention.self.key.bias"],
+    ["encoder.layer.{}.attention.self.value.weight", "encoder.layer.{}.attention.self.value.bias"],
+];
+const MIXED: Names =
+    ["encoder.layer.{}.attention.output.dense.weight", "encoder.layer.{}.attention.output.dense.bias"];
+const MIXED_NORM: Names = [
+    "encoder.layer.{}.attention.output.LayerNorm.weight",
+    "encoder.layer.{}.attention.output.LayerNorm.bias",
+];
+const FFN_IN: Names =
+    ["encoder.layer.{}.intermediate.dense.weight", "encoder.layer.{}.intermediate.dense.bias"];
+const FFN_OUT: Names = ["encoder.layer.{}.output.dense.weight", "encoder.layer.{}.output.dense.bias"];
+const FFN_NORM: Names =
+    ["encoder.layer.{}.output.LayerNorm.weight", "encoder.layer.{}.output.LayerNorm.bias"];
+
+pub(super) fn forward<S: Scalar>(
+    architecture: &Architecture,
+    input: &Input<S>,
+    tape: &mut Tape<'_, S>,
+) -> Output {
+    let v = Bert(architecture);
+    let (mut x, batch) = embed(input, tape);
+    tape.mark(Mark::Embedded, x);
+    for i in 0..v.num_layers() as usize {
+        let (at, heads) = ([i, 0], v.num_heads(i) as usize);
+        let attention = Attention::new(heads, v.hidden_size() as usize / heads, Mask::None);
+        let qkv = QKV.map(|names| tape.linear(x, names, at));
+        let h = tape.attention(qkv, attention, batch, i);
+        let h = tape.linear(h, MIXED, at);
+        let h = tape.add(h, x);
+        let mixed = tape.layer_norm(h, MIXED_NORM, at, EPS);
+        let h = tape.linear(mixed, FFN_IN, at);
+        let h = tape.gelu(h, Gelu::Erf, i);
+        let h = tape.linear(h, FFN_OUT, at);
+        let h = tape.add(h, mixed);
+        x = tape.layer_norm(h, FFN_NORM, at, EPS);
+        tape.mark(Mark::Block(i as u32), x);
+    }
+    let first = tape.mean_rows(x, batch, (0, 1));
+    let pooled = tape.linear(first, ["pooler.dense.weight", "pooler.dense.bias"], [0, 0]);
+    let pooled = tape.activate(pooled, Activation::Tanh);
+    Output { features: x, logits: Some(pooled), loss: None }
+}
+
+/// The normalised sum of word, segment and position embeddings, and the number of samples.
+pub(super) fn embed<S: Scalar>(input: &Input<S>, tape: &mut Tape<'_, S>) -> (Value, usize) {
+    let Input::Tokens { ids, types, batch, .. } = input else { panic!("an encoder of text reads tokens") };
+    let words = tape.param("embeddings.word_embeddings.weight", [0, 0]);
+    let segments = tape.param("embeddings.token_type_embeddings.weight", [0, 0]);
+    let positions = tape.param("embeddings.position_embeddings.weight", [0, 0]);
+    let x = tape.embedding(ids, words, Some(PADDING));
+    let types = if types.is_empty() { &vec![0; ids.len()] } else { types };
+    let segments = tape.embedding(types, segments, None);
+    let x = tape.add(x, segments);
+    let x = tape.add_table(x, positions, *batch);
+    (tape.layer_norm(x, ["embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"], [0, 0], EPS), *batch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check;
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn gradients_agree_with_differences() {
+        let architecture = crate::space::read_architecture(&json!({"family": "bert", "vocab_size": 4,
+            "context_len": 7, "hidden_size": 8, "num_layers": 2, "num_heads": [2, 4], "ffn_dim": [5, 6]}))
+        .unwrap();
+        let ids = [1, 2, 3, 2, 1, 1, 3, 1, 2, 2, 1, 3].to_vec();
+        for types in [Vec::new(), [0, 0, 1, 1, 1, 1, 0, 1, 0, 1, 0, 1].to_vec()] {
+            check::gradients(
+                &architecture,
+                &Input::Tokens { ids: ids.clone(), types, labels: Vec::new(), batch: 2 },
+            );
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The forward pass of a GPT-2 decoder; see [`crate::architecture::Gpt2`].
+
+use super::layer::Names;
+use super::{Input, Mark, Output, Tape, Value, adaptive};
+use crate::architecture::{Architecture, Gpt2};
+use crate::engine::attention::{Attention, Mask};
+use crate::engine::gelu::Gelu;
+use crate::engine::scalar::Scalar;
+
+const EPS: f64 = 1e-5;
+const MASKED: f64 = -1e4;
+const POSITIONS: &str = "model.transformer.wpe.weight";
+const NORM_1: Names = ["model.transformer.h.{}.ln_1.weight", "model.transformer.h.{}.ln_1.bias"];
+const QKV: Names = ["model.transformer.h.{}.attn.c_attn.weight", "model.transformer.h.{}.attn.c_attn.bias"];
+const PROJ: Names = ["model.transformer.h.{}.attn.c_proj.weight", "model.transformer.h.{}.attn.c_proj.bias"];
+const NORM_2: Names = ["model.transformer.h.{}.ln_2.weight", "model.transformer.h.{}.ln_2.bias"];
+const FC: Names = ["model.transformer.h.{}.mlp.c_fc.weight", "model.transformer.h.{}.mlp.c_fc.bias"];
+const FC_PROJ: Names = ["model.transformer.h.{}.mlp.c_proj.weight", "model.transformer.h.{}.mlp.c_proj.bias"];
+const NORM: Names = ["model.transformer.ln_f.weight", "model.transformer.ln_f.bias"];
+
+pub(super) fn forward<S: Scalar>(
+    architecture: &Architecture,
+    input: &Input<S>,
+    tape: &mut Tape<'_, S>,
+) -> Output {
+    let v = Gpt2(architecture);
+    let Input::Tokens { ids, batch, labels, .. } = input else { panic!("a GPT-2 decoder reads tokens") };
+    let words = adaptive::embed(&v.adaptive(), ids, tape);
+    let positions = tape.param(POSITIONS, [0, 0]);
+    let mut x = tape.add_table(words, positions, *batch);
+    tape.mark(Mark::Embedded, x);
+    for i in 0..v.n_layer() as usize {
+        let at = [i, 0];
+        let heads = v.n_head(i) as usize;
+        let attention = Attention::new(heads, v.d_model() as usize / heads, Mask::Causal { value: MASKED });
+        let h = tape.layer_norm(x, NORM_1, at, EPS);
+        let qkv = tape.linear(h, QKV, at);
+        let context = tape.self_attention(qkv, attention, *batch, None, i);
+        let out = tape.linear(context, PROJ, at);
+        x = tape.add(x, out);
+        let h = tape.layer_norm(x, NORM_2, at, EPS);
+        let h = tape.linear(h, FC, at);
+        let h = tape.gelu(h, Gelu::Tanh, i);
+        let h = tape.linear(h, FC_PROJ, at);
+        x = tape.add(x, h);
+        tape.mark(Mark::Block(i as u32), x);
+    }
+    let features = tape.layer_norm(x, NORM, [0, 0], EPS);
+    adaptive::softmax(&v.adaptive(), features, labels, tape)
+}
+
+/// Scores of the first cluster from the features of a pass: its words, then one entry for each further cluster.
+pub fn head_logits<S: Scalar>(architecture: &Architecture, features: Value, tape: &mut Tape<'_, S>) -> Value {
+    adaptive::head_logits(&Gpt2(architecture).adaptive(), features, tape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check;
+    use serde_json::json;
+
+    #[test]
+    fn gradients_agree_with_differences() {
+        check::vocabularies(|vocabulary| {
+            let mut object = json!({"family": "gpt2", "context_len": 6, "n_layer": 2, "d_model": 8,
+                "n_head": [2, 4], "d_inner": [10, 6]});
+            object.as_object_mut().unwrap().extend(vocabulary);
+            crate::space::read_architecture(&object).unwrap()
+        });
+    }
+}

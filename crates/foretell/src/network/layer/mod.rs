@@ -1,0 +1,46 @@
+//! The engine's layers on a tape: forward now, backward later. One file per kind; all are methods of [`Tape`].
+
+mod activation;
+mod adapter;
+mod apart;
+mod attention;
+mod batch_norm;
+mod blend;
+mod combine;
+mod convolution;
+mod elementwise;
+mod embedding;
+mod linear;
+mod loss;
+mod map;
+mod norm;
+mod rms_norm;
+mod rotary;
+mod rows;
+mod scale;
+mod select;
+mod slice;
+mod span;
+mod swiglu;
+mod tied;
+mod transform;
+mod xl_attention;
+
+pub use tied::Tied;
+pub use xl_attention::Relation;
+
+use super::{Param, Tape};
+use crate::engine::scalar::Scalar;
+
+/// The names of a layer's weight and bias, as the architecture lists them; an empty bias name: none.
+pub type Names = [&'static str; 2];
+
+impl<S: Scalar> Tape<'_, S> {
+    /// The handle of a tensor that the architecture is known to have.
+    pub fn param(&self, pattern: &'static str, indices: [usize; 2]) -> Param {
+        self.weights
+            .layout
+            .find(pattern, indices)
+            .unwrap_or_else(|| panic!("the architecture lists no {pattern}"))
+    }
+}

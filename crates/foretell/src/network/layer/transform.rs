@@ -1,0 +1,28 @@
+//! Fixed transforms over tokens and head columns.
+
+use crate::engine::fourier::{Fourier, Transform};
+use crate::engine::matmul::{Mat, MatMut};
+use crate::engine::scalar::Scalar;
+use crate::network::{Tape, Value};
+
+impl<S: Scalar> Tape<'_, S> {
+    /// A two-dimensional transform of every head of every sample.
+    pub fn transform(&mut self, x: Value, kind: Transform, heads: usize, batch: usize) -> Value {
+        let (rows, cols) = self.shape(x);
+        let tokens = rows / batch;
+        let layer = Fourier::new(kind, tokens, cols / heads);
+        let mut y = self.space.take(rows * cols);
+        for (y, x) in y.chunks_exact_mut(tokens * cols).zip(self.values.data(x).chunks_exact(tokens * cols)) {
+            layer.forward(Mat::new(x, tokens, cols), MatMut::new(y, tokens, cols), self.space);
+        }
+        let y = self.put(y, rows, cols);
+        self.push(y, move |back, dy| {
+            let mut dx = back.space.take(rows * cols);
+            for (dx, dy) in dx.chunks_exact_mut(tokens * cols).zip(dy.chunks_exact(tokens * cols)) {
+                layer.backward(Mat::new(dy, tokens, cols), MatMut::new(dx, tokens, cols), back.space);
+            }
+            back.gradients.add(x, dx, back.space);
+        });
+        y
+    }
+}

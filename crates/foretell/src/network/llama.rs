@@ -1,0 +1,127 @@
+//! The forward pass of a LLaMA-style decoder; see [`crate::architecture::Llama`].
+
+use super::layer::Names;
+use super::{Input, Mark, Output, Tape};
+use crate::architecture::{Architecture, Llama};
+use crate::engine::attention::{Attention, Mask};
+use crate::engine::scalar::Scalar;
+
+const EPS: f64 = 1e-6;
+const ROTARY_BASE: f64 = 10_000.0;
+const EMBEDDING: &str = "model.embed_tokens.weight";
+const NORM_1: &str = "model.layers.{}.input_layernorm.weight";
+const NORM_2: &str = "model.layers.{}.post_attention_layernorm.weight";
+const QKV: [Names; 3] = [
+    ["model.layers.{}.self_attn.q_proj.weight", "model.layers.{}.self_attn.q_proj.bias"],
+    ["model.layers.{}.self_attn.k_proj.weight", "model.layers.{}.self_attn.k_proj.bias"],
+    ["model.layers.{}.self_attn.v_proj.weight", "model.layers.{}.self_attn.v_proj.bias"],
+];
+const QKV_ADAPTERS: [Names; 3] = [
+    ["model.layers.{}.self_attn.q_proj.lora_A.weight", "model.layers.{}.self_attn.q_proj.lora_B.weight"],
+    ["model.layers.{}.self_attn.k_proj.lora_A.weight", "model.layers.{}.self_attn.k_proj.lora_B.weight"],
+    ["model.layers.{}.self_attn.v_proj.lora_A.weight", "model.layers.{}.self_attn.v_proj.lora_B.weight"],
+];
+const OUT: Names = ["model.layers.{}.self_attn.o_proj.weight", ""];
+const GATE: Names = ["model.layers.{}.mlp.gate_proj.weight", ""];
+const GATE_ADAPTER: Names =
+    ["model.layers.{}.mlp.gate_proj.lora_A.weight", "model.layers.{}.mlp.gate_proj.lora_B.weight"];
+const UP: Names = ["model.layers.{}.mlp.up_proj.weight", ""];
+const UP_ADAPTER: Names =
+    ["model.layers.{}.mlp.up_proj.lora_A.weight", "model.layers.{}.mlp.up_proj.lora_B.weight"];
+const DOWN: Names = ["model.layers.{}.mlp.down_proj.weight", ""];
+const DOWN_ADAPTER: Names =
+    ["model.layers.{}.mlp.down_proj.lora_A.weight", "model.layers.{}.mlp.down_proj.lora_B.weight"];
+
+pub(super) fn forward<S: Scalar>(
+    architecture: &Architecture,
+    input: &Input<S>,
+    tape: &mut Tape<'_, S>,
+) -> Output {
+    let v = Llama(architecture);
+    let Input::Tokens { ids, batch, .. } = input else { panic!("a decoder of text reads tokens") };
+    let (batch, embedding) = (*batch, tape.param(EMBEDDING, [0, 0]));
+    let mut x = tape.embedding(ids, embedding, None);
+    tape.mark(Mark::Embedded, x);
+    for i in 0..v.num_layers() as usize {
+        let at = [i, 0];
+        let (heads, (wide, narrow)) = (v.num_heads(i) as usize, v.widths(i));
+        let head_dim = wide as usize / heads;
+        let causal = Mask::Causal { value: f64::NEG_INFINITY };
+        let attention =
+            Attention { kv_heads: narrow as usize / head_dim, ..Attention::new(heads, head_dim, causal) };
+        let norm = tape.param(NORM_1, at);
+        let h = tape.rms_norm(x, norm, EPS);
+        let [q, k, values] = [0, 1, 2].map(|n| {
+            let [weight, bias] = QKV[n];
+            let names = [weight, if v.attention_bias() == 1 { bias } else { "" }];
+            tape.adapted_linear(h, names, QKV_ADAPTERS[n], at)
+        });
+        let [q, k] = [q, k].map(|value| tape.rotate(value, head_dim, ROTARY_BASE, batch));
+        let context = tape.attention([q, k, values], attention, batch, i);
+        let h = tape.linear(context, OUT, at);
+        x = tape.add(x, h);
+        let norm = tape.param(NORM_2, at);
+        let h = tape.rms_norm(x, norm, EPS);
+        let gate = tape.adapted_linear(h, GATE, GATE_ADAPTER, at);
+        let up = tape.adapted_linear(h, UP, UP_ADAPTER, at);
+        let h = tape.swiglu(gate, up, i);
+        let h = tape.adapted_linear(h, DOWN, DOWN_ADAPTER, at);
+        x = tape.add(x, h);
+        tape.mark(Mark::Block(i as u32), x);
+    }
+    let norm = tape.param("model.norm.weight", [0, 0]);
+    let features = tape.rms_norm(x, norm, EPS);
+    let head = if v.tie_embeddings() == 1 { embedding } else { tape.param("lm_head.weight", [0, 0]) };
+    let logits = tape.linear_by(features, head, None);
+    Output { features, logits: Some(logits), loss: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Weights, check};
+    use super::*;
+    use crate::engine::buffer::Workspace;
+    use crate::seed::Seed;
+    use serde_json::json;
+
+    fn architecture(rank: Option<u32>, tied: bool) -> Architecture {
+        crate::space::read_architecture(&json!({"family": "llama", "vocab_size": 4, "context_len": 6,
+            "hidden_size": 8, "num_layers": 2, "num_heads": [4, 2], "num_kv_heads": [2, null], "ffn_dim": [5, 6],
+            "head_dim": if tied { json!(6) } else { json!(null) }, "attention_bias": tied, "tie_embeddings": tied,
+            "qkv_rank": rank, "up_rank": rank, "down_rank": rank.map(|rank| rank + 1)}))
+        .unwrap()
+    }
+
+    fn tokens(last: u32) -> Input<f64> {
+        Input::Tokens {
+            ids: [1, 0, 3, 2, 1, 0, 3, 1, 2, last].to_vec(),
+            types: Vec::new(),
+            labels: Vec::new(),
+            batch: 2,
+        }
+    }
+
+    #[test]
+    fn gradients_agree_with_differences() {
+        for rank in [None, Some(2)] {
+            for tied in [false, true] {
+                check::gradients(&architecture(rank, tied), &tokens(0));
+            }
+        }
+    }
+
+    #[test]
+    fn no_token_sees_a_later_one() {
+        let architecture = architecture(None, false);
+        let weights: Weights<f64> = Weights::standalone(&architecture, Seed(0));
+        let [one, other] = [0, 3].map(|last| {
+            let mut space = Workspace::new();
+            let mut tape = Tape::new(&weights, &mut space, false);
+            let logits = forward(&architecture, &tokens(last), &mut tape).logits.unwrap();
+            tape.data(logits).to_vec()
+        });
+        let earlier = 9 * 4;
+        assert_eq!(one[..earlier], other[..earlier]);
+        assert_ne!(one[earlier..], other[earlier..]);
+    }
+}

@@ -1,0 +1,106 @@
+//! The forward pass of a pooling vision transformer; see [`crate::architecture::Pit`].
+
+use super::layer::Names;
+use super::{Input, Mark, Output, Tape};
+use crate::architecture::{Architecture, Pit};
+use crate::engine::attention::{Attention, Mask};
+use crate::engine::conv2d::Conv2d;
+use crate::engine::gelu::Gelu;
+use crate::engine::scalar::Scalar;
+
+const EPS: f64 = 1e-6;
+const NORM_1: Names = ["transformers.{}.blocks.{}.norm1.weight", "transformers.{}.blocks.{}.norm1.bias"];
+const NORM_2: Names = ["transformers.{}.blocks.{}.norm2.weight", "transformers.{}.blocks.{}.norm2.bias"];
+const QKV: Names = ["transformers.{}.blocks.{}.attn.qkv.weight", "transformers.{}.blocks.{}.attn.qkv.bias"];
+const PROJ: Names =
+    ["transformers.{}.blocks.{}.attn.proj.weight", "transformers.{}.blocks.{}.attn.proj.bias"];
+const FC1: Names = ["transformers.{}.blocks.{}.mlp.fc1.weight", "transformers.{}.blocks.{}.mlp.fc1.bias"];
+const FC2: Names = ["transformers.{}.blocks.{}.mlp.fc2.weight", "transformers.{}.blocks.{}.mlp.fc2.bias"];
+/// Between two stages: the convolution of the map, the linear map of the class token.
+const POOLS: [[Names; 2]; 2] = [
+    [["pools.0.conv.weight", "pools.0.conv.bias"], ["pools.0.fc.weight", "pools.0.fc.bias"]],
+    [["pools.1.conv.weight", "pools.1.conv.bias"], ["pools.1.fc.weight", "pools.1.fc.bias"]],
+];
+
+/// Features are the normalised class tokens.
+pub(super) fn forward<S: Scalar>(
+    architecture: &Architecture,
+    input: &Input<S>,
+    tape: &mut Tape<'_, S>,
+) -> Output {
+    let v = Pit(architecture);
+    let Input::Images { pixels, batch } = input else { panic!("a vision transformer reads images") };
+    let (batch, side, patch) = (*batch, v.image_size() as usize, v.patch_size() as usize);
+    let conv = Conv2d {
+        inputs: v.channels() as usize,
+        outputs: v.width(0) as usize,
+        size: (side, side),
+        kernel: (patch, patch),
+        stride: v.stride() as usize,
+        padding: 0,
+        groups: 1,
+    };
+    let image = tape.input(pixels, batch, pixels.len() / batch);
+    tape.mark(Mark::Embedded, image);
+    let mut x = tape.convolution(image, conv, ["patch_embed.conv.weight", "patch_embed.conv.bias"], [0, 0]);
+    let positions = tape.param("pos_embed", [0, 0]);
+    x = tape.add_map(x, positions, batch);
+    let class = tape.param("cls_token", [0, 0]);
+    x = tape.prepend(x, class, batch);
+    let mut block = 0;
+    for stage in 0..=POOLS.len() {
+        for i in 0..v.depth(stage) as usize {
+            let at = [stage, i];
+            let attention = Attention::new(v.num_heads(stage) as usize, v.base_dim() as usize, Mask::None);
+            let h = tape.layer_norm(x, NORM_1, at, EPS);
+            let qkv = tape.linear(h, QKV, at);
+            let context = tape.self_attention(qkv, attention, batch, None, block);
+            let out = tape.linear(context, PROJ, at);
+            x = tape.add(x, out);
+            let h = tape.layer_norm(x, NORM_2, at, EPS);
+            let h = tape.linear(h, FC1, at);
+            let h = tape.gelu(h, Gelu::Erf, block);
+            let h = tape.linear(h, FC2, at);
+            x = tape.add(x, h);
+            tape.mark(Mark::Block(block as u32), x);
+            block += 1;
+        }
+        if let Some([conv, linear]) = POOLS.get(stage) {
+            let (width, side) = (v.width(stage) as usize, v.side(stage) as usize);
+            let halve = Conv2d {
+                inputs: width,
+                outputs: v.width(stage + 1) as usize,
+                size: (side, side),
+                kernel: (3, 3),
+                stride: 2,
+                padding: 1,
+                groups: width,
+            };
+            let map = tape.channels_first(x, batch, 1);
+            let map = tape.convolution(map, halve, *conv, [0, 0]);
+            let class = tape.mean_rows(x, batch, (0, 1));
+            let class = tape.linear(class, *linear, [0, 0]);
+            x = tape.join(class, map, batch);
+        }
+    }
+    let class = tape.mean_rows(x, batch, (0, 1));
+    let features = tape.layer_norm(class, ["norm.weight", "norm.bias"], [0, 0], EPS);
+    let logits = tape.linear(features, ["head.weight", "head.bias"], [0, 0]);
+    Output { features, logits: Some(logits), loss: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check;
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn gradients_agree_with_differences() {
+        let architecture = crate::space::read_architecture(&json!({"family": "pit", "image_size": 12, "patch_size": 4,
+            "stride": 2, "num_classes": 5, "base_dim": 4, "num_heads": [1, 2, 4], "mlp_ratio": 2, "depth": [1, 2, 1]}))
+        .unwrap();
+        let pixels = (0..2 * 3 * 144).map(|i| f64::from(i % 17) / 8.0 - 1.0).collect();
+        check::gradients(&architecture, &Input::Images { pixels, batch: 2 });
+    }
+}

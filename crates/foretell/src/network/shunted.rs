@@ -1,0 +1,252 @@
+//! The forward pass of a shunted vision transformer; see [`crate::architecture::Shunted`].
+
+use super::layer::Names;
+use super::{Input, Mark, Output, Tape, Value};
+use crate::architecture::{Architecture, Shunted};
+use crate::engine::activation::Activation;
+use crate::engine::attention::{Attention, Mask};
+use crate::engine::conv2d::Conv2d;
+use crate::engine::gelu::Gelu;
+use crate::engine::scalar::Scalar;
+
+const EPS: f64 = 1e-6;
+const BATCH_NORM_EPS: f64 = 1e-5;
+/// Where each stage after the first begins: convolution and norm.
+const MERGES: [[Names; 2]; 3] = [
+    [
+        ["patch_embed2.proj.weight", "patch_embed2.proj.bias"],
+        ["patch_embed2.norm.weight", "patch_embed2.norm.bias"],
+    ],
+    [
+        ["patch_embed3.proj.weight", "patch_embed3.proj.bias"],
+        ["patch_embed3.norm.weight", "patch_embed3.norm.bias"],
+    ],
+    [
+        ["patch_embed4.proj.weight", "patch_embed4.proj.bias"],
+        ["patch_embed4.norm.weight", "patch_embed4.norm.bias"],
+    ],
+];
+/// Where each stage ends.
+const NORMS: [Names; 4] = [
+    ["norm1.weight", "norm1.bias"],
+    ["norm2.weight", "norm2.bias"],
+    ["norm3.weight", "norm3.bias"],
+    ["norm4.weight", "norm4.bias"],
+];
+const NORM_1: Names = ["block{}.{}.norm1.weight", "block{}.{}.norm1.bias"];
+const NORM_2: Names = ["block{}.{}.norm2.weight", "block{}.{}.norm2.bias"];
+const QUERY: Names = ["block{}.{}.attn.q.weight", "block{}.{}.attn.q.bias"];
+const KEY_VALUE: Names = ["block{}.{}.attn.kv.weight", "block{}.{}.attn.kv.bias"];
+const LOCAL: Names = ["block{}.{}.attn.local_conv.weight", "block{}.{}.attn.local_conv.bias"];
+const PROJ: Names = ["block{}.{}.attn.proj.weight", "block{}.{}.attn.proj.bias"];
+const FC1: Names = ["block{}.{}.mlp.fc1.weight", "block{}.{}.mlp.fc1.bias"];
+const FFN_LOCAL: Names = ["block{}.{}.mlp.dwconv.dwconv.weight", "block{}.{}.mlp.dwconv.dwconv.bias"];
+const FC2: Names = ["block{}.{}.mlp.fc2.weight", "block{}.{}.mlp.fc2.bias"];
+/// For each of the two pooling rates: pooling, its norm, keys and values, local convolution of the values.
+const RATES: [[Names; 4]; 2] = [
+    [
+        ["block{}.{}.attn.sr1.weight", "block{}.{}.attn.sr1.bias"],
+        ["block{}.{}.attn.norm1.weight", "block{}.{}.attn.norm1.bias"],
+        ["block{}.{}.attn.kv1.weight", "block{}.{}.attn.kv1.bias"],
+        ["block{}.{}.attn.local_conv1.weight", "block{}.{}.attn.local_conv1.bias"],
+    ],
+    [
+        ["block{}.{}.attn.sr2.weight", "block{}.{}.attn.sr2.bias"],
+        ["block{}.{}.attn.norm2.weight", "block{}.{}.attn.norm2.bias"],
+        ["block{}.{}.attn.kv2.weight", "block{}.{}.attn.kv2.bias"],
+        ["block{}.{}.attn.local_conv2.weight", "block{}.{}.attn.local_conv2.bias"],
+    ],
+];
+
+/// Features are the normalised tokens of the last stage; their mean enters the head.
+pub(super) fn forward<S: Scalar>(
+    architecture: &Architecture,
+    input: &Input<S>,
+    tape: &mut Tape<'_, S>,
+) -> Output {
+    let v = Shunted(architecture);
+    let Input::Images { pixels, batch } = input else { panic!("a vision transformer reads images") };
+    let image = tape.input(pixels, *batch, pixels.len() / batch);
+    tape.mark(Mark::Embedded, image);
+    let mut x = stem(v, image, *batch, tape);
+    let mut block = 0;
+    for (s, norm) in NORMS.into_iter().enumerate() {
+        let (width, side) = (v.width(s) as usize, v.side(s) as usize);
+        if s > 0 {
+            let [merge, norm] = MERGES[s - 1];
+            let halve = Conv2d { outputs: width, stride: 2, ..window(width / 2, 2 * side, 3) };
+            let map = tape.channels_first(x, *batch, 0);
+            let tokens = tape.convolution(map, halve, merge, [0, 0]);
+            x = tape.layer_norm(tokens, norm, [0, 0], EPS);
+        }
+        let stage = Stage {
+            width,
+            side,
+            heads: v.num_heads(s) as usize,
+            reduction: v.sr_ratio(s) as usize,
+            batch: *batch,
+        };
+        for i in 0..v.depth(s) as usize {
+            let at = [s + 1, i];
+            let h = tape.layer_norm(x, NORM_1, at, EPS);
+            let h = stage.attention(h, at, block, tape);
+            x = tape.add(x, h);
+            let h = tape.layer_norm(x, NORM_2, at, EPS);
+            let h = stage.feed_forward(h, at, block, tape);
+            x = tape.add(x, h);
+            tape.mark(Mark::Block(block as u32), x);
+            block += 1;
+        }
+        x = tape.layer_norm(x, norm, [0, 0], EPS);
+    }
+    let tokens = tape.shape(x).0 / batch;
+    let pooled = tape.mean_rows(x, *batch, (0, tokens));
+    let logits = tape.linear(pooled, ["head.weight", "head.bias"], [0, 0]);
+    Output { features: x, logits: Some(logits), loss: None }
+}
+
+/// From the image to the tokens of the first stage: a quarter of its side.
+fn stem<S: Scalar>(v: Shunted, image: Value, batch: usize, tape: &mut Tape<'_, S>) -> Value {
+    let (width, side) = (v.base_dim() as usize, v.image_size() as usize);
+    let wide = Conv2d { outputs: width, stride: 2, ..window(v.channels() as usize, side, 7) };
+    let mut x = tape.convolution(image, wide, ["patch_embed1.stem.0.weight", ""], [0, 0]);
+    let norm = ["patch_embed1.stem.1.weight", "patch_embed1.stem.1.bias"];
+    x = tape.batch_norm(x, norm, [0, 0], BATCH_NORM_EPS);
+    x = tape.activate(x, Activation::Relu);
+    // Convolution, norm and ReLU are numbered in one sequence, and the first three are already done.
+    for i in (3..).step_by(3).take(v.stem_convs() as usize) {
+        let map = tape.channels_first(x, batch, 0);
+        x = tape.convolution(map, window(width, side / 2, 3), ["patch_embed1.stem.{}.weight", ""], [i, 0]);
+        let norm = ["patch_embed1.stem.{}.weight", "patch_embed1.stem.{}.bias"];
+        x = tape.batch_norm(x, norm, [i + 1, 0], BATCH_NORM_EPS);
+        x = tape.activate(x, Activation::Relu);
+    }
+    let map = tape.channels_first(x, batch, 0);
+    let proj = ["patch_embed1.proj.weight", "patch_embed1.proj.bias"];
+    x = tape.convolution(map, patches(width, side / 2, 2), proj, [0, 0]);
+    tape.layer_norm(x, ["patch_embed1.norm.weight", "patch_embed1.norm.bias"], [0, 0], EPS)
+}
+
+/// A convolution that keeps map and channels, its window centred.
+fn window(channels: usize, side: usize, kernel: usize) -> Conv2d {
+    Conv2d {
+        inputs: channels,
+        outputs: channels,
+        size: (side, side),
+        kernel: (kernel, kernel),
+        stride: 1,
+        padding: kernel / 2,
+        groups: 1,
+    }
+}
+
+/// A convolution of windows that do not overlap.
+fn patches(channels: usize, side: usize, kernel: usize) -> Conv2d {
+    Conv2d { stride: kernel, padding: 0, ..window(channels, side, kernel) }
+}
+
+/// What the blocks of a stage share.
+struct Stage {
+    width: usize,
+    side: usize,
+    heads: usize,
+    reduction: usize,
+    batch: usize,
+}
+
+impl Stage {
+    fn attention<S: Scalar>(&self, x: Value, at: [usize; 2], block: usize, tape: &mut Tape<'_, S>) -> Value {
+        let q = tape.linear(x, QUERY, at);
+        let context = if self.reduction > 1 {
+            let map = tape.channels_first(x, self.batch, 0);
+            let [coarse, fine] = [0, 1].map(|rate| self.half_of_the_heads(rate, map, q, at, block, tape));
+            tape.beside(coarse, fine)
+        } else {
+            let kv = tape.linear(x, KEY_VALUE, at);
+            let [k, v] = halves(kv, tape);
+            let attention = Attention::new(self.heads, self.width / self.heads, Mask::None);
+            let context = tape.attention([q, k, v], attention, self.batch, block);
+            let local = self.depthwise(v, self.side, LOCAL, at, tape);
+            tape.add(context, local)
+        };
+        tape.linear(context, PROJ, at)
+    }
+
+    /// The first half of the heads sees keys and values pooled by the reduction, the second by half of it.
+    fn half_of_the_heads<S: Scalar>(
+        &self,
+        rate: usize,
+        map: Value,
+        q: Value,
+        at: [usize; 2],
+        block: usize,
+        tape: &mut Tape<'_, S>,
+    ) -> Value {
+        let ([pool, norm, key_value, local], kernel) = (RATES[rate], self.reduction >> rate);
+        let h = tape.convolution(map, patches(self.width, self.side, kernel), pool, at);
+        let h = tape.layer_norm(h, norm, at, EPS);
+        let h = tape.gelu_unmarked(h, Gelu::Erf);
+        let kv = tape.linear(h, key_value, at);
+        let [k, v] = halves(kv, tape);
+        let near = self.depthwise(v, self.side / kernel, local, at, tape);
+        let v = tape.add(v, near);
+        let q = tape.columns(q, rate * self.width / 2, self.width / 2);
+        let attention = Attention::new(self.heads / 2, self.width / self.heads, Mask::None);
+        tape.attention([q, k, v], attention, self.batch, block)
+    }
+
+    fn feed_forward<S: Scalar>(
+        &self,
+        x: Value,
+        at: [usize; 2],
+        block: usize,
+        tape: &mut Tape<'_, S>,
+    ) -> Value {
+        let h = tape.linear(x, FC1, at);
+        let near = self.depthwise(h, self.side, FFN_LOCAL, at, tape);
+        let h = tape.add(h, near);
+        let h = tape.gelu(h, Gelu::Erf, block);
+        tape.linear(h, FC2, at)
+    }
+
+    /// A 3x3 convolution of tokens, each channel by itself.
+    fn depthwise<S: Scalar>(
+        &self,
+        x: Value,
+        side: usize,
+        names: Names,
+        at: [usize; 2],
+        tape: &mut Tape<'_, S>,
+    ) -> Value {
+        let channels = tape.shape(x).1;
+        let conv = Conv2d { groups: channels, ..window(channels, side, 3) };
+        let map = tape.channels_first(x, self.batch, 0);
+        tape.convolution(map, conv, names, at)
+    }
+}
+
+/// Keys and values, which one linear map gives side by side.
+fn halves<S: Scalar>(kv: Value, tape: &mut Tape<'_, S>) -> [Value; 2] {
+    let half = tape.shape(kv).1 / 2;
+    [0, half].map(|first| tape.columns(kv, first, half))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check;
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn gradients_agree_with_differences() {
+        for (reductions, stem_convs) in [([8, 4, 2, 1], 0), ([1, 2, 1, 1], 2)] {
+            let architecture =
+                crate::space::read_architecture(&json!({"family": "shunted", "image_size": 32,
+                "num_classes": 3, "base_dim": 4, "stem_convs": stem_convs, "sr_ratio": reductions,
+                "depth": [1, 2, 1, 1], "num_heads": [2, 2, 4, 2], "mlp_ratio": [2, 1, 2, 1]}))
+                .unwrap();
+            let pixels = (0..2 * 3 * 1024).map(|i| f64::from(i * i % 101) / 50.0 - 1.0).collect();
+            check::gradients(&architecture, &Input::Images { pixels, batch: 2 });
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! One pass through a network: layers leave behind what their backward needs, in the order they ran.
+//!
+//! A [`Tape`] owns the matrices between layers. Running a layer forward writes a new [`Value`] and pushes the layer's own
+//! backward; running the tape backward calls these in reverse. A value read by several layers collects the sum of their
+//! gradients. Layers are the unit: each has an explicit backward in the engine, nothing is derived.
+
+use super::weights::{Param, Weights};
+use crate::engine::buffer::Workspace;
+use crate::engine::matmul::{Mat, MatMut};
+use crate::engine::scalar::{Scalar, Store};
+
+/// A matrix on the tape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Value(usize);
+
+struct Matrix<S> {
+    data: Vec<S>,
+    rows: usize,
+    cols: usize,
+}
+
+type Step<S> = Box<dyn FnOnce(&mut Reverse<'_, S>, &[S])>;
+
+/// A forward pass in progress or done.
+pub struct Tape<'w, S> {
+    /// The weights it reads.
+    pub weights: &'w Weights<S>,
+    /// Memory shared by all passes of a worker.
+    pub space: &'w mut Workspace<S>,
+    pub(super) values: Values<S>,
+    steps: Vec<(Value, Step<S>)>,
+    marks: Vec<(Mark, Value)>,
+    record: bool,
+}
+
+/// The matrices of a pass.
+pub struct Values<S>(Vec<Matrix<S>>);
+
+impl<S: Scalar> Values<S> {
+    /// The matrix of a value.
+    pub fn get(&self, value: Value) -> Mat<'_, S> {
+        let matrix = &self.0[value.0];
+        Mat::new(&matrix.data, matrix.rows, matrix.cols)
+    }
+
+    /// The numbers of a value, row by row.
+    pub fn data(&self, value: Value) -> &[S] {
+        &self.0[value.0].data
+    }
+}
+
+/// What a value on the tape is to those who look at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mark {
+    /// What enters a linear map or convolution, by its weight.
+    Input(Param),
+    /// What leaves it.
+    Output(Param),
+    /// Attention probabilities of a block: samples · heads · tokens rows.
+    Attention(u32),
+    /// What leaves the activation function of a block's feed-forward layer, and what enters it.
+    Activation(u32),
+    /// See [`Mark::Activation`].
+    PreActivation(u32),
+    /// The output of a block.
+    Block(u32),
+    /// A recurrent layer's state 0 entering a step: layer, step.
+    Hidden(u32, u32),
+    /// The network's input after embedding.
+    Embedded,
+}
+
+/// The backward pass: values, their gradients so far, the gradients of the weights.
+pub struct Reverse<'t, S> {
+    /// The weights of the forward pass.
+    pub weights: &'t Weights<S>,
+    /// What the forward pass computed.
+    pub values: Values<S>,
+    /// The gradients of values, as far as known.
+    pub gradients: Gradients<S>,
+    /// Where weight gradients are added, if they are wanted.
+    pub weight_gradients: Option<&'t mut Weights<S>>,
+    /// Memory shared by all passes of a worker.
+    pub space: &'t mut Workspace<S>,
+}
+
+/// Gradients of values, each with its shape; empty where nothing is known yet.
+pub struct Gradients<S>(Vec<Matrix<S>>);
+
+impl<S: Scalar> Gradients<S> {
+    /// Where to put a gradient of `value`, and whether to write or to add.
+    pub fn slot(&mut self, value: Value, space: &mut Workspace<S>) -> (MatMut<'_, S>, Store) {
+        let Matrix { data, rows, cols } = &mut self.0[value.0];
+        let store = if data.is_empty() { Store::Write } else { Store::Add };
+        if data.is_empty() {
+            *data = space.take(*rows * *cols);
+        }
+        (MatMut::new(data, *rows, *cols), store)
+    }
+
+    /// Adds a finished gradient, whose buffer it takes.
+    pub fn add(&mut self, value: Value, gradient: Vec<S>, space: &mut Workspace<S>) {
+        let Matrix { data, rows, cols } = &mut self.0[value.0];
+        assert_eq!(gradient.len(), *rows * *cols, "the gradient of a value has its shape");
+        if data.is_empty() {
+            *data = gradient;
+        } else {
+            S::accumulate(&gradient, data);
+            space.give(gradient);
+        }
+    }
+
+    /// Adds a gradient that is still needed elsewhere.
+    pub fn add_copy(&mut self, value: Value, gradient: &[S], space: &mut Workspace<S>) {
+        let (mut slot, store) = self.slot(value, space);
+        match store {
+            Store::Write => slot.data_mut().copy_from_slice(gradient),
+            Store::Add => S::accumulate(gradient, slot.data_mut()),
+        }
+    }
+}
+
+impl<'w, S: Scalar> Tape<'w, S> {
+    /// An empty tape; without `record` it keeps nothing for a backward pass.
+    pub fn new(weights: &'w Weights<S>, space: &'w mut Workspace<S>, record: bool) -> Self {
+        Tape { weights, space, values: Values(Vec::new()), steps: Vec::new(), marks: Vec::new(), record }
+    }
+
+    /// A new matrix on the tape from a buffer of the workspace.
+    pub fn put(&mut self, data: Vec<S>, rows: usize, cols: usize) -> Value {
+        assert_eq!(data.len(), rows * cols, "a {rows} x {cols} value");
+        self.values.0.push(Matrix { data, rows, cols });
+        Value(self.values.0.len() - 1)
+    }
+
+    /// A copy of given numbers on the tape.
+    pub fn input(&mut self, data: &[S], rows: usize, cols: usize) -> Value {
+        let mut copy = self.space.take(data.len());
+        copy.copy_from_slice(data);
+        self.put(copy, rows, cols)
+    }
+
+    /// The matrix of a value.
+    pub fn get(&self, value: Value) -> Mat<'_, S> {
+        self.values.get(value)
+    }
+
+    /// The numbers of a value, row by row.
+    pub fn data(&self, value: Value) -> &[S] {
+        self.values.data(value)
+    }
+
+    /// Rows and columns.
+    pub fn shape(&self, value: Value) -> (usize, usize) {
+        (self.values.0[value.0].rows, self.values.0[value.0].cols)
+    }
+
+    /// Records what to do with the gradient of `value`, which was just computed.
+    pub fn push(&mut self, value: Value, step: impl FnOnce(&mut Reverse<'_, S>, &[S]) + 'static) {
+        if self.record {
+            self.steps.push((value, Box::new(step)));
+        }
+    }
+
+    /// Says what a value is.
+    pub fn mark(&mut self, mark: Mark, value: Value) {
+        self.marks.push((mark, value));
+    }
+
+    /// All marks, in the order they were made.
+    pub fn marks(&self) -> &[(Mark, Value)] {
+        &self.marks
+    }
+
+    /// Runs backward from the given gradients of values; `seen` is told the finished gradient of each marked value.
+    pub fn backward(
+        self,
+        seeds: Vec<(Value, Vec<S>)>,
+        weight_gradients: Option<&mut Weights<S>>,
+        seen: &mut dyn FnMut(Mark, Mat<'_, S>),
+    ) {
+        let empty = |matrix: &Matrix<S>| Matrix { data: Vec::new(), rows: matrix.rows, cols: matrix.cols };
+        let gradients = Gradients(self.values.0.iter().map(empty).collect());
+        let mut back = Reverse {
+            weights: self.weights,
+            values: self.values,
+            gradients,
+            weight_gradients,
+            space: self.space,
+        };
+        for (value, seed) in seeds {
+            back.gradients.add(value, seed, back.space);
+        }
+        let mut tell = |value: Value, gradient: &Matrix<S>| {
+            for (mark, _) in self.marks.iter().filter(|(_, marked)| *marked == value) {
+                seen(*mark, Mat::new(&gradient.data, gradient.rows, gradient.cols));
+            }
+        };
+        for (value, step) in self.steps.into_iter().rev() {
+            let slot = &mut back.gradients.0[value.0];
+            let (rows, cols) = (slot.rows, slot.cols);
+            let gradient = Matrix { data: std::mem::take(&mut slot.data), rows, cols };
+            // Nothing that was asked for depends on it.
+            if gradient.data.is_empty() {
+                continue;
+            }
+            tell(value, &gradient);
+            step(&mut back, &gradient.data);
+            // Layers before this one never look at what it computed.
+            back.space.give(gradient.data);
+            back.space.give(std::mem::take(&mut back.values.0[value.0].data));
+        }
+        for (i, gradient) in back.gradients.0.iter().enumerate().filter(|(_, g)| !g.data.is_empty()) {
+            tell(Value(i), gradient);
+        }
+        back.space.give_all(back.values.0.into_iter().chain(back.gradients.0).map(|matrix| matrix.data));
+    }
+
+    /// Gives all memory back without a backward pass.
+    pub fn close(self) {
+        self.space.give_all(self.values.0.into_iter().map(|matrix| matrix.data));
+    }
+}
+
+impl<S: Scalar> Reverse<'_, S> {
+    /// Adds to the gradient of a whole tensor, if weight gradients are wanted.
+    pub fn add_weight_gradient(&mut self, param: Param, gradient: &[S]) {
+        if let Some(weights) = &mut self.weight_gradients {
+            S::accumulate(gradient, weights.get_mut(param));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The forward pass of a vision transformer; see [`crate::architecture::Vit`].
+
+use super::layer::Names;
+use super::{Input, Mark, Output, Tape};
+use crate::architecture::{Architecture, Vit};
+use crate::engine::attention::{Attention, Mask};
+use crate::engine::conv2d::Conv2d;
+use crate::engine::gelu::Gelu;
+use crate::engine::relative::Grid;
+use crate::engine::scalar::Scalar;
+
+const EPS: f64 = 1e-5;
+const NORM_1: Names = ["blocks.{}.attn_layer_norm.weight", "blocks.{}.attn_layer_norm.bias"];
+const NORM_2: Names = ["blocks.{}.ffn_layer_norm.weight", "blocks.{}.ffn_layer_norm.bias"];
+const QKV: Names = ["blocks.{}.attn.qkv.weight", "blocks.{}.attn.qkv.bias"];
+const PROJ: Names = ["blocks.{}.attn.proj.weight", "blocks.{}.attn.proj.bias"];
+const FC1: Names = ["blocks.{}.fc1.weight", "blocks.{}.fc1.bias"];
+const FC2: Names = ["blocks.{}.fc2.weight", "blocks.{}.fc2.bias"];
+const TABLES: [&str; 4] = [
+    "blocks.{}.attn.rel_pos_embed_k.embeddings_table_v",
+    "blocks.{}.attn.rel_pos_embed_k.embeddings_table_h",
+    "blocks.{}.attn.rel_pos_embed_v.embeddings_table_v",
+    "blocks.{}.attn.rel_pos_embed_v.embeddings_table_h",
+];
+
+pub(super) fn forward<S: Scalar>(
+    architecture: &Architecture,
+    input: &Input<S>,
+    tape: &mut Tape<'_, S>,
+) -> Output {
+    let v = Vit(architecture);
+    let Input::Images { pixels, batch } = input else { panic!("a vision transformer reads images") };
+    let (batch, side, patch) = (*batch, v.image_size() as usize, v.patch_size() as usize);
+    let grid = side / patch;
+    let conv = Conv2d {
+        inputs: v.channels() as usize,
+        outputs: v.embed_dim() as usize,
+        size: (side, side),
+        kernel: (patch, patch),
+        stride: patch,
+        padding: 0,
+        groups: 1,
+    };
+    let image = tape.input(pixels, batch, pixels.len() / batch);
+    tape.mark(Mark::Embedded, image);
+    let mut x = tape.convolution(image, conv, ["patch_embed.weight", "patch_embed.bias"], [0, 0]);
+    let class = tape.param("cls_token", [0, 0]);
+    x = tape.prepend(x, class, batch);
+    if v.abs_pos() == 1 {
+        let positions = tape.param("pos_embed", [0, 0]);
+        x = tape.add_table(x, positions, batch);
+    }
+    for i in 0..v.depth() as usize {
+        let at = [i, 0];
+        let heads = v.num_heads(i) as usize;
+        let attention = Attention::new(heads, v.q(i) as usize / heads, Mask::None);
+        let relative = (v.relative_position() == 1).then(|| {
+            let max = v.max_relative_position() as usize;
+            (Grid { rows: grid, cols: grid, class: true, max }, TABLES.map(|name| tape.param(name, at)))
+        });
+        let h = tape.layer_norm(x, NORM_1, at, EPS);
+        let qkv = tape.linear(h, QKV, at);
+        let context = tape.self_attention(qkv, attention, batch, relative, i);
+        let out = tape.linear(context, PROJ, at);
+        x = tape.add(x, out);
+        let h = tape.layer_norm(x, NORM_2, at, EPS);
+        let h = tape.linear(h, FC1, at);
+        let h = tape.gelu(h, Gelu::Erf, i);
+        let h = tape.linear(h, FC2, at);
+        x = tape.add(x, h);
+        tape.mark(Mark::Block(i as u32), x);
+    }
+    let tokens = grid * grid + 1;
+    let features = tape.layer_norm(x, ["norm.weight", "norm.bias"], [0, 0], EPS);
+    let pooled = tape.mean_rows(features, batch, if v.pooling() == 0 { (1, tokens) } else { (0, 1) });
+    let logits = tape.linear(pooled, ["head.weight", "head.bias"], [0, 0]);
+    Output { features, logits: Some(logits), loss: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check;
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn gradients_agree_with_differences() {
+        for (relative, head_dim, pooling) in [(true, json!(8), "mean"), (false, json!(null), "class")] {
+            let architecture = crate::space::read_architecture(&json!({"family": "vit", "image_size": 12, "patch_size": 4,
+                "num_classes": 5, "embed_dim": 12, "num_heads": [2, 3], "mlp_ratio": [2, 1.5], "head_dim": head_dim,
+                "relative_position": relative, "max_relative_position": 1, "pooling": pooling}))
+            .unwrap();
+            let pixels = (0..2 * 3 * 144).map(|i| f64::from(i % 17) / 8.0 - 1.0).collect();
+            check::gradients(&architecture, &Input::Images { pixels, batch: 2 });
+        }
+    }
+}

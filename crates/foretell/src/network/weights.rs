@@ -1,0 +1,283 @@
+//! The weights of one network: the architecture's tensors, one after the other in one buffer.
+//!
+//! Gradients have the same layout, so the gradient of a tensor is the same range of another buffer.
+
+use crate::architecture::{Architecture, Form, Init, Role, Tensor};
+use crate::engine::matmul::{Mat, MatMut};
+use crate::engine::scalar::Scalar;
+use crate::error::{Error, Result};
+use crate::seed::{Rng, Seed};
+use rand::RngExt;
+use rand_distr::{Distribution, StandardNormal};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Which tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Param(usize);
+
+/// Where each tensor lies; shared by weights, gradients and every precision of them.
+#[derive(Debug)]
+pub struct Layout {
+    tensors: Vec<Tensor>,
+    starts: Vec<usize>,
+    places: FxHashMap<(&'static str, [u32; 2]), usize>,
+}
+
+impl Layout {
+    /// The layout of an architecture's tensors, in the order it lists them.
+    pub fn of(architecture: &Architecture) -> Arc<Self> {
+        let tensors = architecture.tensors();
+        let mut starts = vec![0];
+        for tensor in &tensors {
+            starts.push(starts[starts.len() - 1] + tensor.len() as usize);
+        }
+        let places = tensors.iter().enumerate().map(|(i, t)| ((t.pattern, t.indices), i)).collect();
+        Arc::new(Layout { tensors, starts, places })
+    }
+
+    /// All tensors with their handles.
+    pub fn tensors(&self) -> impl Iterator<Item = (Param, &Tensor)> {
+        self.tensors.iter().enumerate().map(|(i, tensor)| (Param(i), tensor))
+    }
+
+    /// The tensor behind a handle.
+    pub fn tensor(&self, param: Param) -> &Tensor {
+        &self.tensors[param.0]
+    }
+
+    /// The handle of a tensor by its pattern and indices, if there is one.
+    pub fn find(&self, pattern: &'static str, indices: [usize; 2]) -> Option<Param> {
+        self.places.get(&(pattern, indices.map(|i| i as u32))).map(|i| Param(*i))
+    }
+
+    /// Numbers in all.
+    pub fn len(&self) -> usize {
+        self.starts[self.tensors.len()]
+    }
+
+    /// Whether there is no weight at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where a tensor lies.
+    pub fn range(&self, param: Param) -> std::ops::Range<usize> {
+        self.starts[param.0]..self.starts[param.0 + 1]
+    }
+
+    /// Rows and columns of the stored matrix: the first size, and all others together.
+    pub fn stored(&self, param: Param) -> (usize, usize) {
+        let rows = self.tensor(param).shape[0] as usize;
+        (rows, self.range(param).len() / rows)
+    }
+}
+
+/// The weights of a network, or their gradients.
+#[derive(Debug, Clone)]
+pub struct Weights<S> {
+    /// Where each tensor lies.
+    pub layout: Arc<Layout>,
+    /// All numbers.
+    pub data: Vec<S>,
+}
+
+impl<S: Scalar> Weights<S> {
+    /// All zero.
+    pub fn zeros(layout: Arc<Layout>) -> Self {
+        Weights { data: vec![S::ZERO; layout.len()], layout }
+    }
+
+    /// The numbers of a tensor.
+    pub fn get(&self, param: Param) -> &[S] {
+        &self.data[self.layout.range(param)]
+    }
+
+    /// The numbers of a tensor, to be changed.
+    pub fn get_mut(&mut self, param: Param) -> &mut [S] {
+        &mut self.data[self.layout.range(param)]
+    }
+
+    /// A tensor as it is stored: first size x all others.
+    pub fn matrix(&self, param: Param) -> Mat<'_, S> {
+        let (rows, cols) = self.layout.stored(param);
+        Mat::new(self.get(param), rows, cols)
+    }
+
+    /// A tensor as it is stored, to be changed.
+    pub fn matrix_mut(&mut self, param: Param) -> MatMut<'_, S> {
+        let (rows, cols) = self.layout.stored(param);
+        MatMut::new(self.get_mut(param), rows, cols)
+    }
+
+    /// Every number replaced by its magnitude: the linearised network of synflow and DSS.
+    pub fn abs(&self) -> Self {
+        Weights { layout: self.layout.clone(), data: self.data.iter().map(|x| x.abs()).collect() }
+    }
+
+    /// The same weights in another precision.
+    pub fn cast<R: Scalar>(&self) -> Weights<R> {
+        let data = self.data.iter().map(|x| R::from_f64(x.to_f64())).collect();
+        Weights { layout: self.layout.clone(), data }
+    }
+
+    /// Weights that slice one endless super-network drawn from `seed`: a tensor of the same name in a narrower network
+    /// is the leading part of the wider one's, so similar networks get similar weights.
+    pub fn shared(architecture: &Architecture, seed: Seed) -> Self {
+        let layout = Layout::of(architecture);
+        let mut weights = Self::zeros(layout.clone());
+        for (param, tensor) in layout.tensors() {
+            draw(tensor, &mut seed.stream(&tensor.name(), 0), weights.get_mut(param));
+        }
+        weights
+    }
+
+    /// Weights of its own for every architecture and seed.
+    pub fn standalone(architecture: &Architecture, seed: Seed) -> Self {
+        let own = seed.stream(&architecture.id(), 0).random();
+        Self::shared(architecture, Seed(own))
+    }
+
+    /// Weights from a safetensors file, by the names of [`Tensor::name`]. Names the file has beyond these are refused.
+    pub fn read(architecture: &Architecture, path: &Path) -> Result<Self> {
+        Self::read_named(architecture, path, &|name| name.to_owned())
+    }
+
+    /// [`Weights::read`] from a file with names of its own; `rename` gives the file's name for each of ours.
+    pub fn read_named(
+        architecture: &Architecture,
+        path: &Path,
+        rename: &dyn Fn(&str) -> String,
+    ) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
+        let place = || path.display().to_string();
+        let file = safetensors::SafeTensors::deserialize(&bytes)
+            .map_err(|e| Error::input(place(), e.to_string()))?;
+        let layout = Layout::of(architecture);
+        let mut weights = Self::zeros(layout.clone());
+        for (param, tensor) in layout.tensors() {
+            let name = rename(&tensor.name());
+            let view =
+                file.tensor(&name).map_err(|_| Error::input(place(), format!("has no tensor {name}")))?;
+            let values = numbers(&view)
+                .ok_or_else(|| Error::input(place(), format!("{name} is neither f32 nor f64")))?;
+            if values.len() as u64 != tensor.len() {
+                let message = format!("{name} has shape {:?}, the architecture's is {tensor}", view.shape());
+                return Err(Error::input(place(), message));
+            }
+            weights.get_mut(param).iter_mut().zip(values).for_each(|(x, value)| *x = S::from_f64(value));
+        }
+        let names: FxHashSet<String> = layout.tensors().map(|(_, tensor)| rename(&tensor.name())).collect();
+        match file.names().into_iter().find(|name| !names.contains(*name)) {
+            Some(name) => Err(Error::input(place(), format!("holds {name}, which the architecture has not"))),
+            None => Ok(weights),
+        }
+    }
+}
+
+/// The values of a floating-point tensor file entry.
+pub(crate) fn numbers(view: &safetensors::tensor::TensorView) -> Option<Vec<f64>> {
+    let data = view.data();
+    match view.dtype() {
+        safetensors::Dtype::F32 => Some(
+            data.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect(),
+        ),
+        safetensors::Dtype::F64 => Some(
+            data.chunks_exact(8)
+                .map(|b| f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]))
+                .collect(),
+        ),
+        _ => None,
+    }
+}
+
+/// Fills a tensor row by row, each row from a stream of its own, so that narrower rows are prefixes of wider ones.
+///
+/// Joint projections of queries, keys and values are interleaved in the super-network, as AutoFormer stores them: the
+/// first queries, keys and values of a narrower network are the first of the wider one's.
+fn draw<S: Scalar>(tensor: &Tensor, rng: &mut Rng, data: &mut [S]) {
+    let fill = |value: f64, data: &mut [S]| data.fill(S::from_f64(value));
+    match tensor.init {
+        Init::Zeros => return fill(0.0, data),
+        Init::Ones => return fill(1.0, data),
+        _ => {}
+    }
+    let vector = tensor.form == Form::Vector && tensor.shape[1] == 0;
+    let rows = if vector { 1 } else { tensor.shape[0] as usize };
+    let cols = data.len() / rows;
+    let joint = tensor.role == Role::QueryKeyValue && !vector;
+    let spread = |i: usize, n: usize| 3 * (i % (n / 3)) + i / (n / 3);
+    let joint_rows = joint && tensor.form == Form::Linear;
+    let joint_cols = joint && tensor.form == Form::LinearTransposed;
+    let mut line = vec![S::ZERO; cols];
+    for (i, row) in data.chunks_exact_mut(cols).enumerate() {
+        rng.set_stream(if joint_rows { spread(i, rows) } else { i } as u64);
+        rng.set_word_pos(0);
+        line.iter_mut().for_each(|x| *x = S::from_f64(one(tensor.init, rng)));
+        match joint_cols {
+            true => row.iter_mut().enumerate().for_each(|(j, x)| *x = line[spread(j, cols)]),
+            false => row.copy_from_slice(&line),
+        }
+    }
+}
+
+/// One draw of an initial distribution.
+fn one(init: Init, rng: &mut Rng) -> f64 {
+    let mut normal = || -> f64 { StandardNormal.sample(rng) };
+    match init {
+        Init::Zeros => 0.0,
+        Init::Ones => 1.0,
+        Init::Normal(std) => std * normal(),
+        // Cut at ±2 absolute: a hundred standard deviations at 0.02, so this hardly ever redraws.
+        Init::TruncatedNormal(std) => loop {
+            let x = std * normal();
+            if x.abs() <= 2.0 {
+                break x;
+            }
+        },
+        Init::Uniform(bound) => bound * (2.0 * rng.random::<f64>() - 1.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn vit(width: u32, heads: u32) -> Architecture {
+        let value = json!({"space": "autoformer-tiny", "embed_dim": width, "depth": 12, "num_heads": heads, "mlp_ratio": 4});
+        crate::space::read_architecture(&value).unwrap()
+    }
+
+    /// Feed-forward rows and columns are leading slices; queries, keys and values each keep their first rows.
+    #[test]
+    fn narrower_networks_slice_wider_ones() {
+        let (small, large) = (vit(192, 3), vit(240, 4));
+        let (a, b): (Weights<f64>, Weights<f64>) =
+            (Weights::shared(&small, Seed(5)), Weights::shared(&large, Seed(5)));
+        let matrix = |weights: &'static str| {
+            let find = |w: &Weights<f64>| w.layout.find(weights, [3, 0]).unwrap();
+            (find(&a), find(&b))
+        };
+        let (x, y) = matrix("blocks.{}.fc1.weight");
+        let (x, y) = (a.matrix(x), b.matrix(y));
+        assert!((0..x.rows()).all(|i| x.row(i) == &y.row(i)[..x.cols()]));
+        let (x, y) = matrix("blocks.{}.attn.qkv.weight");
+        let (x, y) = (a.matrix(x), b.matrix(y));
+        for part in 0..3 {
+            assert!((0..192).all(|i| x.row(part * 192 + i) == &y.row(part * 256 + i)[..192]));
+        }
+        assert_ne!(Weights::<f64>::standalone(&small, Seed(5)).data, a.data);
+        assert_eq!(Weights::<f64>::shared(&small, Seed(5)).data, a.data);
+    }
+
+    /// Mean and deviation of 147,456 entries: 0.02 within one per cent.
+    #[test]
+    fn draws_have_the_stated_spread() {
+        let weights: Weights<f64> = Weights::shared(&vit(192, 3), Seed(0));
+        let fc1 = weights.get(weights.layout.find("blocks.{}.fc1.weight", [0, 0]).unwrap());
+        let variance = fc1.iter().map(|w| w * w).sum::<f64>() / fc1.len() as f64;
+        assert!((variance.sqrt() / 0.02 - 1.0).abs() < 0.01, "{variance}");
+    }
+}
