@@ -53,6 +53,16 @@ pub enum Error {
         /// The binding limit and the nearest feasible value.
         reason: String,
     },
+    /// A pass that would need more memory than it may have.
+    #[error(
+        "one pass needs {needed} bytes, {budget} are allowed: take a smaller batch, f32, or a smaller network"
+    )]
+    Memory {
+        /// Bytes of weights, gradients and everything held between layers at the peak.
+        needed: u64,
+        /// Bytes allowed.
+        budget: u64,
+    },
     /// A proxy that has no meaning for this architecture.
     #[error("{proxy} is not defined here: {reason}")]
     NotDefined {
@@ -82,6 +92,7 @@ impl Error {
             Error::Input { .. } => "input",
             Error::Invalid { .. } => "invalid-architecture",
             Error::Infeasible { .. } => "infeasible",
+            Error::Memory { .. } => "memory",
             Error::NotDefined { .. } => "not-defined",
             Error::NonFinite { .. } => "non-finite",
         }

@@ -4,9 +4,11 @@
 //!
 //! 1. [`space`]: which architectures exist; sample, mutate, cross, enumerate, stay inside a budget.
 //! 2. [`architecture`]: one candidate as plain data; exact parameters, multiply-adds, memory and weights.
-//! 3. [`proxy`]: a candidate's training-free scores.
-//! 4. [`rank`]: scores → order and agreement; Kendall, Spearman, intervals, Pareto fronts.
-//! 5. [`benchmark`]: published tables of really trained networks, and how well proxies rank them.
+//! 3. [`network`]: architecture → weights and a pass through them, over the layers of [`engine`].
+//! 4. [`probe`]: what to run and what to keep of it.
+//! 5. [`proxy`]: a candidate's training-free scores.
+//! 6. [`rank`]: scores → order and agreement; Kendall, Spearman, intervals, Pareto fronts.
+//! 7. [`benchmark`]: published tables of really trained networks, and how well proxies rank them.
 //!
 //! [`seed`] makes every random generator, [`catalogue`] finds things by name, [`error`] says what went wrong and what
 //! to do about it.

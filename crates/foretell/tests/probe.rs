@@ -2,7 +2,7 @@
 
 use foretell::architecture::Architecture;
 use foretell::engine::buffer::Workspace;
-use foretell::network::Weights;
+use foretell::network::{Input, Tape, Weights, forward};
 use foretell::probe::{self, Feed, Loss, Pass, Signal};
 use foretell::seed::Seed;
 use rayon::prelude::*;
@@ -93,8 +93,105 @@ fn the_peak_is_known_before_anything_is_allocated() {
         let mut space = Workspace::new();
         probe::run(&architecture, &weights, &pass, None, &mut space).unwrap();
         let estimate = probe::peak_bytes::<f32>(&architecture, &pass).unwrap();
-        assert_eq!(estimate, space.peak_bytes(), "{}", architecture.family().name());
+        assert_eq!(
+            estimate,
+            (space.peak_bytes() + 4 * weights.data.len()) as u64,
+            "{}",
+            architecture.family().name()
+        );
+        assert!(probe::within::<f32>(&architecture, &pass, estimate).is_ok());
+        let refused = probe::within::<f32>(&architecture, &pass, estimate - 1).err().unwrap();
+        assert_eq!(refused.kind(), "memory");
     }
+}
+
+/// Samples apart add up to the batch for a loss that is a sum over samples.
+#[test]
+fn per_sample_gradients_add_up() {
+    for (architecture, pass) in networks().into_iter().filter(|(a, _)| a.family().name() != "shunted") {
+        let pass = Pass { loss: Loss::HalfSquare, ..pass };
+        let weights: Weights<f64> = Weights::shared(&architecture, Seed(0));
+        let mut space = Workspace::new();
+        let batch = probe::input(&architecture, &pass).unwrap();
+        let whole = probe::run(&architecture, &weights, &pass, Some(&batch), &mut space).unwrap();
+        let mut sum = vec![0.0; weights.data.len()];
+        let mut add =
+            |_, gradients: &Weights<f64>| sum.iter_mut().zip(&gradients.data).for_each(|(s, g)| *s += g);
+        probe::per_sample(&architecture, &weights, &pass, &batch, &mut space, &mut add).unwrap();
+        let whole = whole.weight_gradients.unwrap().data;
+        let scale = whole.iter().map(|g| g.abs()).fold(0.0, f64::max);
+        for (a, b) in sum.iter().zip(&whole) {
+            assert!((a - b).abs() <= 1e-12 * scale, "{}: {a} is not {b}", architecture.family().name());
+        }
+    }
+}
+
+/// The tangent of the features along a direction in the weights, against central differences of the features.
+#[test]
+fn jacobian_vector_products_agree_with_differences() {
+    for (architecture, pass) in networks() {
+        let weights: Weights<f64> = Weights::shared(&architecture, Seed(0));
+        let direction: Weights<f64> = Weights::standalone(&architecture, Seed(1));
+        let input = probe::input::<f64>(&architecture, &pass).unwrap();
+        let still =
+            if let Input::Images { pixels, .. } = &input { vec![0.0; pixels.len()] } else { Vec::new() };
+        let moves = (&weights, &direction);
+        let found =
+            probe::jacobian_vector_product(&architecture, moves, (&input, &still), &mut Workspace::new());
+        let features = |step: f64| {
+            let mut moved = weights.clone();
+            moved.data.iter_mut().zip(&direction.data).for_each(|(w, d)| *w += step * d);
+            let mut space = Workspace::new();
+            let mut tape = Tape::new(&moved, &mut space, false);
+            let output = forward(&architecture, &input, &mut tape);
+            tape.data(output.features).to_vec()
+        };
+        let scale = found.iter().map(|x| x.abs()).fold(0.0, f64::max);
+        for ((found, up), down) in found.iter().zip(features(1e-6)).zip(features(-1e-6)) {
+            assert!((found - (up - down) / 2e-6).abs() < 1e-6 * scale, "{}", architecture.family().name());
+        }
+    }
+}
+
+/// Training drops the same numbers for the same seed and others for another; evaluation drops none.
+#[test]
+fn dropout_is_seeded_and_off_in_evaluation() {
+    for (architecture, pass) in networks() {
+        let weights: Weights<f64> = Weights::shared(&architecture, Seed(0));
+        let loss = |train, seed| {
+            let pass = Pass { train, seed, ..pass.clone() };
+            let input = probe::input(&architecture, &Pass { seed: 0, ..pass.clone() }).unwrap();
+            let signals =
+                probe::run(&architecture, &weights, &pass, Some(&input), &mut Workspace::new()).unwrap();
+            signals.weight_gradients.unwrap().data
+        };
+        let drops = ["bert", "flexibert", "gpt2", "transformer-xl"].contains(&architecture.family().name());
+        assert_eq!(loss(true, 1), loss(true, 1));
+        assert_eq!(loss(true, 0) != loss(false, 0), drops, "{}", architecture.family().name());
+    }
+}
+
+/// Ones in place of word embeddings leave the table without gradient; text becomes bytes and the bytes that follow.
+#[test]
+fn ones_and_text_can_be_fed() {
+    for (architecture, pass) in networks().into_iter().filter(|(_, pass)| pass.feed == Feed::RandomTokens) {
+        let weights: Weights<f64> = Weights::shared(&architecture, Seed(0));
+        let ones = Pass { feed: Feed::Ones, loss: Loss::HalfSquare, ..pass.clone() };
+        let run = |seed| {
+            let ones = Pass { seed, ..ones.clone() };
+            probe::run(&architecture, &weights, &ones, None, &mut Workspace::new()).unwrap().loss.unwrap()
+        };
+        assert_eq!(run(0), run(1), "{} still looks at its tokens", architecture.family().name());
+    }
+    let value = json!({"family": "gpt2", "vocab_size": 256, "context_len": 5, "d_model": 8, "n_head": [2], "d_inner": [8]});
+    let architecture = foretell::space::read_architecture(&value).unwrap();
+    let Input::Tokens { ids, labels, .. } =
+        probe::text::<f64>(&architecture, b"to be or not to be", 2, 0).unwrap()
+    else {
+        panic!("text is tokens")
+    };
+    assert_eq!((ids[1..5].to_vec(), ids.len()), (labels[..4].to_vec(), 10));
+    assert!(probe::text::<f64>(&architecture, b"no", 2, 0).is_err());
 }
 
 /// The second pass finds every buffer waiting and gives the same bits.

@@ -5,7 +5,7 @@ set -e
 core=${1:-0} rounds=${2:-5} runs=${3:-10}
 cd "$(dirname "$0")"
 bench=$(cargo bench --bench engine --no-run 2>&1 | sed -n 's/.*(\(.*engine-[0-9a-f]*\)).*/\1/p' | tail -1)
-bench=$(cargo locate-project --workspace --message-format plain | xargs dirname)/$bench
+case $bench in /*) ;; *) bench=$(cargo locate-project --workspace --message-format plain | xargs dirname)/$bench ;; esac
 out=$(mktemp -d)
 for _ in $(seq "$rounds"); do
     for kind in A B C; do

@@ -2,6 +2,7 @@
 //!
 //! `cargo bench --bench engine -- [runs] [A|B|C …]` prints `name milliseconds` per run. `compare.sh` interleaves these
 //! runs with the same three networks in PyTorch eager (`peer.py`) on one pinned core and prints the ratio.
+//! `cargo bench --bench engine -- cores` runs two candidates on two cores.
 
 use foretell::architecture::Architecture;
 use foretell::engine::buffer::Workspace;
@@ -41,25 +42,67 @@ fn workload(kind: &str) -> (Architecture, Pass) {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    if arguments.first().is_some_and(|word| word == "cores") {
+        return ["A", "B", "C"].into_iter().for_each(two_cores);
+    }
     let runs = arguments.first().and_then(|word| word.parse().ok()).unwrap_or(20);
     let kinds: Vec<&str> = match arguments.get(1..) {
         Some(kinds) if !kinds.is_empty() => kinds.iter().map(String::as_str).collect(),
         _ => vec!["A", "B", "C"],
     };
     for kind in kinds {
-        let (architecture, pass) = workload(kind);
-        let weights: Weights<f32> = Weights::shared(&architecture, Seed(0));
-        let mut input = probe::input(&architecture, &pass).unwrap();
-        if let Input::Tokens { labels, .. } = &mut input {
-            labels.clear();
-        }
-        let mut space = Workspace::new();
-        for run in 0..runs + 3 {
+        let mut run = candidate(kind);
+        (0..3).for_each(|_| run());
+        for _ in 0..runs {
             let start = Instant::now();
-            probe::run(&architecture, &weights, &pass, Some(&input), &mut space).unwrap();
-            if run >= 3 {
-                println!("{kind} {:.3}", 1e3 * start.elapsed().as_secs_f64());
-            }
+            run();
+            println!("{kind} {:.3}", 1e3 * start.elapsed().as_secs_f64());
         }
     }
+}
+
+/// A network ready to be run forward and backward, again and again.
+fn candidate(kind: &str) -> impl FnMut() {
+    let (architecture, pass) = workload(kind);
+    let weights: Weights<f32> = Weights::shared(&architecture, Seed(0));
+    let mut input = probe::input(&architecture, &pass).unwrap();
+    if let Input::Tokens { labels, .. } = &mut input {
+        labels.clear();
+    }
+    let mut space = Workspace::new();
+    move || {
+        let signals = probe::run(&architecture, &weights, &pass, Some(&input), &mut space).unwrap();
+        space.give(signals.weight_gradients.unwrap().data);
+    }
+}
+
+/// Twice as many candidates on two cores: how much more work gets done in the same time.
+fn two_cores(kind: &str) {
+    const RUNS: usize = 12;
+    let timed = |threads: usize| {
+        let start = std::sync::Barrier::new(threads);
+        let slowest = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let mut run = candidate(kind);
+                        (0..2).for_each(|_| run());
+                        start.wait();
+                        let clock = Instant::now();
+                        (0..RUNS).for_each(|_| run());
+                        clock.elapsed().as_secs_f64()
+                    })
+                })
+                .collect();
+            workers.into_iter().map(|worker| worker.join().unwrap()).fold(0.0, f64::max)
+        });
+        slowest / RUNS as f64
+    };
+    let (one, two) = (timed(1), timed(2));
+    println!(
+        "{kind} one core {:.1} ms, two cores {:.1} ms each: {:.2} times the work",
+        1e3 * one,
+        1e3 * two,
+        2.0 * one / two
+    );
 }

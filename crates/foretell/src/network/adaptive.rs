@@ -31,6 +31,9 @@ fn members(ids: &[u32], range: &Range<u32>) -> (Vec<usize>, Vec<u32>) {
 
 /// `E_i[id] P_iᵀ √d`, i the cluster of the id.
 pub(super) fn embed<S: Scalar>(adaptive: &Adaptive, ids: &[u32], tape: &mut Tape<'_, S>) -> Value {
+    if tape.unit_words {
+        return tape.ones(ids.len(), adaptive.model as usize);
+    }
     let mut parts = Vec::new();
     for (i, range) in ranges(adaptive.tables()).iter().enumerate() {
         let (places, words) = members(ids, range);

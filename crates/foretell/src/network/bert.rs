@@ -42,11 +42,13 @@ pub(super) fn forward<S: Scalar>(
         let qkv = QKV.map(|names| tape.linear(x, names, at));
         let h = tape.attention(qkv, attention, batch, i);
         let h = tape.linear(h, MIXED, at);
+        let h = tape.dropout(h);
         let h = tape.add(h, x);
         let mixed = tape.layer_norm(h, MIXED_NORM, at, EPS);
         let h = tape.linear(mixed, FFN_IN, at);
         let h = tape.gelu(h, Gelu::Erf, i);
         let h = tape.linear(h, FFN_OUT, at);
+        let h = tape.dropout(h);
         let h = tape.add(h, mixed);
         x = tape.layer_norm(h, FFN_NORM, at, EPS);
         tape.mark(Mark::Block(i as u32), x);
@@ -63,12 +65,13 @@ pub(super) fn embed<S: Scalar>(input: &Input<S>, tape: &mut Tape<'_, S>) -> (Val
     let words = tape.param("embeddings.word_embeddings.weight", [0, 0]);
     let segments = tape.param("embeddings.token_type_embeddings.weight", [0, 0]);
     let positions = tape.param("embeddings.position_embeddings.weight", [0, 0]);
-    let x = tape.embedding(ids, words, Some(PADDING));
+    let x = tape.words(ids, words, Some(PADDING));
     let types = if types.is_empty() { &vec![0; ids.len()] } else { types };
     let segments = tape.embedding(types, segments, None);
     let x = tape.add(x, segments);
     let x = tape.add_table(x, positions, *batch);
-    (tape.layer_norm(x, ["embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"], [0, 0], EPS), *batch)
+    let x = tape.layer_norm(x, ["embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"], [0, 0], EPS);
+    (tape.dropout(x), *batch)
 }
 
 #[cfg(test)]

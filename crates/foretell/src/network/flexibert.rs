@@ -70,6 +70,7 @@ pub(super) fn forward<S: Scalar>(
             h = tape.gelu(h, Gelu::Erf, i);
         }
         h = tape.linear(h, FFN_OUT, at);
+        h = tape.dropout(h);
         h = tape.add(h, mixed);
         x = tape.layer_norm(h, FFN_NORM, at, EPS);
         tape.mark(Mark::Block(i as u32), x);
@@ -115,6 +116,7 @@ fn mix<S: Scalar>(v: &FlexiBert<'_>, i: usize, x: Value, batch: usize, tape: &mu
         }
     };
     let h = tape.linear(mixed, MIXED, at);
+    let h = tape.dropout(h);
     let h = tape.add(h, x);
     tape.layer_norm(h, MIXED_NORM, at, EPS)
 }

@@ -27,7 +27,8 @@ pub(super) fn forward<S: Scalar>(
     let Input::Tokens { ids, batch, labels, .. } = input else { panic!("a GPT-2 decoder reads tokens") };
     let words = adaptive::embed(&v.adaptive(), ids, tape);
     let positions = tape.param(POSITIONS, [0, 0]);
-    let mut x = tape.add_table(words, positions, *batch);
+    let x = tape.add_table(words, positions, *batch);
+    let mut x = tape.dropout(x);
     tape.mark(Mark::Embedded, x);
     for i in 0..v.n_layer() as usize {
         let at = [i, 0];
@@ -37,11 +38,13 @@ pub(super) fn forward<S: Scalar>(
         let qkv = tape.linear(h, QKV, at);
         let context = tape.self_attention(qkv, attention, *batch, None, i);
         let out = tape.linear(context, PROJ, at);
+        let out = tape.dropout(out);
         x = tape.add(x, out);
         let h = tape.layer_norm(x, NORM_2, at, EPS);
         let h = tape.linear(h, FC, at);
         let h = tape.gelu(h, Gelu::Tanh, i);
         let h = tape.linear(h, FC_PROJ, at);
+        let h = tape.dropout(h);
         x = tape.add(x, h);
         tape.mark(Mark::Block(i as u32), x);
     }

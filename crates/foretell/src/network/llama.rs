@@ -40,7 +40,7 @@ pub(super) fn forward<S: Scalar>(
     let v = Llama(architecture);
     let Input::Tokens { ids, batch, .. } = input else { panic!("a decoder of text reads tokens") };
     let (batch, embedding) = (*batch, tape.param(EMBEDDING, [0, 0]));
-    let mut x = tape.embedding(ids, embedding, None);
+    let mut x = tape.words(ids, embedding, None);
     tape.mark(Mark::Embedded, x);
     for i in 0..v.num_layers() as usize {
         let at = [i, 0];

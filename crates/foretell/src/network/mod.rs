@@ -48,6 +48,27 @@ pub enum Input<S> {
 }
 
 impl<S> Input<S> {
+    /// One sample of several; `steps_first` says that ids are listed step after step.
+    pub fn sample(&self, index: usize, steps_first: bool) -> Self
+    where
+        S: Copy,
+    {
+        match self {
+            Input::Images { pixels, batch } => {
+                let size = pixels.len() / batch;
+                Input::Images { pixels: pixels[index * size..][..size].to_vec(), batch: 1 }
+            }
+            Input::Tokens { ids, types, labels, batch } => {
+                let pick = |all: &[u32]| -> Vec<u32> {
+                    let length = all.len() / batch;
+                    let at = |t: usize| if steps_first { t * batch + index } else { index * length + t };
+                    (0..length).map(|t| all[at(t)]).collect()
+                };
+                Input::Tokens { ids: pick(ids), types: pick(types), labels: pick(labels), batch: 1 }
+            }
+        }
+    }
+
     /// Token ids without segment types or labels.
     pub fn tokens(ids: Vec<u32>, batch: usize) -> Self {
         Input::Tokens { ids, types: Vec::new(), labels: Vec::new(), batch }

@@ -23,7 +23,7 @@ pub(super) fn forward<S: Scalar>(
     let v = Recurrent(architecture);
     let super::Input::Tokens { ids, batch, .. } = input else { panic!("a language model reads tokens") };
     let embedding = tape.param("encoder.weight", [0, 0]);
-    let mut x = tape.embedding(ids, embedding, None);
+    let mut x = tape.words(ids, embedding, None);
     tape.mark(Mark::Embedded, x);
     let recipe = v.recipe();
     for i in 0..v.num_layers() {

@@ -8,6 +8,7 @@ use super::weights::{Param, Weights};
 use crate::engine::buffer::Workspace;
 use crate::engine::matmul::{Mat, MatMut};
 use crate::engine::scalar::{Scalar, Store};
+use crate::seed::Rng;
 
 /// A matrix on the tape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,6 +32,10 @@ pub struct Tape<'w, S> {
     steps: Vec<(Value, Step<S>)>,
     marks: Vec<(Mark, Value)>,
     record: bool,
+    /// Draws the dropout of a training pass; none in evaluation.
+    pub(super) training: Option<Rng>,
+    /// Whether every word embedding is replaced by ones.
+    pub(super) unit_words: bool,
 }
 
 /// The matrices of a pass.
@@ -123,7 +128,18 @@ impl<S: Scalar> Gradients<S> {
 impl<'w, S: Scalar> Tape<'w, S> {
     /// An empty tape; without `record` it keeps nothing for a backward pass.
     pub fn new(weights: &'w Weights<S>, space: &'w mut Workspace<S>, record: bool) -> Self {
-        Tape { weights, space, values: Values(Vec::new()), steps: Vec::new(), marks: Vec::new(), record }
+        let (values, steps, marks) = (Values(Vec::new()), Vec::new(), Vec::new());
+        Tape { weights, space, values, steps, marks, record, training: None, unit_words: false }
+    }
+
+    /// Makes this a training pass: dropout is drawn from `rng`.
+    pub fn train(&mut self, rng: Rng) {
+        self.training = Some(rng);
+    }
+
+    /// Replaces what the word embedding gives by ones, as synflow feeds language models; positions are still added.
+    pub fn feed_ones(&mut self) {
+        self.unit_words = true;
     }
 
     /// A new matrix on the tape from a buffer of the workspace.

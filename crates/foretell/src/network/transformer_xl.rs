@@ -42,7 +42,8 @@ pub(super) fn forward<S: Scalar>(
         panic!("a Transformer-XL decoder reads tokens")
     };
     let (tokens, width) = (ids.len() / batch, v.d_model() as usize);
-    let mut x = adaptive::embed(&v.adaptive(), ids, tape);
+    let x = adaptive::embed(&v.adaptive(), ids, tape);
+    let mut x = tape.dropout(x);
     tape.mark(Mark::Embedded, x);
     let distances = tape.input(&sinusoids(tokens, width), tokens, width);
     for i in 0..v.n_layer() as usize {
@@ -55,11 +56,13 @@ pub(super) fn forward<S: Scalar>(
         let relation = Relation { table, content_bias, position_bias };
         let context = tape.xl_attention(qkv, relation, attention, *batch, i);
         let out = tape.linear(context, OUT, at);
+        let out = tape.dropout(out);
         x = tape.add(x, out);
         x = tape.layer_norm(x, NORM_1, at, EPS);
         let h = tape.linear(x, FC_1, at);
         let h = tape.activation(h, Activation::Relu, i);
         let h = tape.linear(h, FC_2, at);
+        let h = tape.dropout(h);
         x = tape.add(x, h);
         x = tape.layer_norm(x, NORM_2, at, EPS);
         tape.mark(Mark::Block(i as u32), x);

@@ -27,7 +27,7 @@ pub struct Signals<S> {
     pub kept: Vec<(Mark, Matrix<S>)>,
     /// Gradients kept, with the value they belong to.
     pub gradients: Vec<(Mark, Matrix<S>)>,
-    /// The most bytes the pass held beside weights and their gradients.
+    /// The most bytes the workspace has handed out at once: everything but the weights.
     pub peak_bytes: usize,
 }
 
@@ -68,7 +68,7 @@ pub fn input<S: Scalar>(architecture: &Architecture, pass: &Pass) -> Result<Inpu
             let pixel = |_| if pass.feed == Feed::Ones { 1.0 } else { StandardNormal.sample(&mut rng) };
             Ok(Input::Images { pixels: (0..count).map(pixel).map(S::from_f64).collect(), batch: pass.batch })
         }
-        (Feed::RandomTokens, None, Some(vocabulary)) => {
+        (Feed::RandomTokens | Feed::Ones, None, Some(vocabulary)) => {
             let count = pass.batch * architecture.tokens() as usize;
             let mut draw = || (0..count).map(|_| rng.random_range(0..vocabulary as u32)).collect();
             Ok(Input::Tokens { ids: draw(), types: Vec::new(), labels: draw(), batch: pass.batch })
@@ -96,8 +96,16 @@ pub fn run<S: Scalar>(
     };
     let magnitudes = pass.absolute.then(|| weights.abs());
     let weights = magnitudes.as_ref().unwrap_or(weights);
-    let before = space.peak_bytes();
+    // Gradients come from the workspace too: who is done with them may give them back.
+    let mut gradients = (pass.loss != Loss::None && pass.weight_gradients)
+        .then(|| Weights { layout: weights.layout.clone(), data: space.zeros(weights.layout.len()) });
     let mut tape = Tape::new(weights, space, pass.loss != Loss::None);
+    if pass.train {
+        tape.train(Seed(pass.seed).stream("dropout", 0));
+    }
+    if pass.feed == Feed::Ones {
+        tape.feed_ones();
+    }
     let output = forward(architecture, fed, &mut tape);
     let wanted = |mark: &Mark| pass.keep.iter().any(|signal| keeps(*signal, *mark, false));
     let kept = tape
@@ -113,7 +121,6 @@ pub fn run<S: Scalar>(
     } else {
         let (loss, value, seed) = differentiated(architecture, pass, fed, output, &mut tape)?;
         signals.loss = Some(loss);
-        let mut gradients = pass.weight_gradients.then(|| Weights::zeros(weights.layout.clone()));
         let mut seen = |mark: Mark, gradient: Mat<'_, S>| {
             if pass.keep.iter().any(|signal| keeps(*signal, mark, true)) {
                 signals.gradients.push((mark, Matrix::copy(gradient)));
@@ -122,7 +129,7 @@ pub fn run<S: Scalar>(
         tape.backward(vec![(value, seed)], gradients.as_mut(), &mut seen);
         signals.weight_gradients = gradients;
     }
-    signals.peak_bytes = space.peak_bytes().max(before);
+    signals.peak_bytes = space.peak_bytes();
     Ok(signals)
 }
 
@@ -189,8 +196,8 @@ fn differentiated<S: Scalar>(
     Ok((loss, value, seed))
 }
 
-/// The most bytes a pass over `S` will hold beside weights and their gradients, found without allocating them.
-pub fn peak_bytes<S: Scalar>(architecture: &Architecture, pass: &Pass) -> Result<usize> {
+/// The most bytes a pass over `S` will hold, weights and gradients included, found without allocating them.
+pub fn peak_bytes<S: Scalar>(architecture: &Architecture, pass: &Pass) -> Result<u64> {
     let weights: Weights<Blank> = Weights::zeros(Layout::of(architecture));
     let mut space = Workspace::new();
     run(
@@ -200,7 +207,58 @@ pub fn peak_bytes<S: Scalar>(architecture: &Architecture, pass: &Pass) -> Result
         None,
         &mut space,
     )?;
-    Ok(space.peak_numbers() * size_of::<S>())
+    let copies = if pass.absolute { 2 } else { 1 };
+    Ok(((space.peak_numbers() + copies * weights.layout.len()) * size_of::<S>()) as u64)
+}
+
+/// Refuses a pass whose peak exceeds `budget` bytes, before anything is allocated.
+pub fn within<S: Scalar>(architecture: &Architecture, pass: &Pass, budget: u64) -> Result<()> {
+    let needed = peak_bytes::<S>(architecture, pass)?;
+    if needed > budget { Err(Error::Memory { needed, budget }) } else { Ok(()) }
+}
+
+/// Runs a pass on each sample apart and hands over its weight gradients, whose sum is the batch's for additive losses.
+pub fn per_sample<S: Scalar>(
+    architecture: &Architecture,
+    weights: &Weights<S>,
+    pass: &Pass,
+    batch: &Input<S>,
+    space: &mut Workspace<S>,
+    each: &mut dyn FnMut(usize, &Weights<S>),
+) -> Result<()> {
+    let samples = match batch {
+        Input::Images { batch, .. } | Input::Tokens { batch, .. } => *batch,
+    };
+    for index in 0..samples {
+        let sample = batch.sample(index, architecture.family().name() == "recurrent");
+        let pass = Pass { weight_gradients: true, batch: 1, ..pass.clone() };
+        let signals = run(architecture, weights, &pass, Some(&sample), space)?;
+        let gradients = signals.weight_gradients.expect("they were asked for");
+        each(index, &gradients);
+        space.give(gradients.data);
+    }
+    Ok(())
+}
+
+/// The product of the features' Jacobian with a direction in weights and, for images, pixels: the tangent of the features.
+pub fn jacobian_vector_product(
+    architecture: &Architecture,
+    (weights, direction): (&Weights<f64>, &Weights<f64>),
+    (input, pixels): (&Input<f64>, &[f64]),
+    space: &mut Workspace<Dual<f64>>,
+) -> Vec<f64> {
+    let moving = Weights { layout: weights.layout.clone(), data: Dual::zip(&weights.data, &direction.data) };
+    let input = match input {
+        Input::Images { pixels: at, batch } => Input::Images { pixels: Dual::zip(at, pixels), batch: *batch },
+        Input::Tokens { ids, types, labels, batch } => {
+            Input::Tokens { ids: ids.clone(), types: types.clone(), labels: labels.clone(), batch: *batch }
+        }
+    };
+    let mut tape = Tape::new(&moving, space, false);
+    let output = forward(architecture, &input, &mut tape);
+    let tangent = Dual::tangents(tape.data(output.features));
+    tape.close();
+    tangent
 }
 
 /// The product of the loss's Hessian in the weights with a direction: the tangent of the gradient.
@@ -214,5 +272,35 @@ pub fn hessian_vector_product(
     let moving = Weights { layout: weights.layout.clone(), data: Dual::zip(&weights.data, &direction.data) };
     let signals = run(architecture, &moving, &Pass { weight_gradients: true, ..pass.clone() }, None, space)?;
     let gradients = signals.weight_gradients.expect("they were asked for");
-    Ok(Weights { layout: gradients.layout, data: Dual::tangents(&gradients.data) })
+    let product = Weights { layout: gradients.layout, data: Dual::tangents(&gradients.data) };
+    space.give(gradients.data);
+    Ok(product)
+}
+
+/// A batch cut from text at random places, a byte a token; each label is the byte that follows.
+pub fn text<S: Scalar>(
+    architecture: &Architecture,
+    text: &[u8],
+    batch: usize,
+    seed: u64,
+) -> Result<Input<S>> {
+    let vocabulary =
+        architecture.to_json().get("vocab_size").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    let tokens = architecture.tokens() as usize;
+    if vocabulary < 256 || text.len() <= tokens {
+        let message = format!(
+            "bytes need a vocabulary of 256 and more than {tokens} of them; there are {vocabulary} words and {} bytes",
+            text.len()
+        );
+        return Err(Error::input("text", message));
+    }
+    let mut rng = Seed(seed).stream("text", 0);
+    let starts: Vec<usize> = (0..batch).map(|_| rng.random_range(0..text.len() - tokens)).collect();
+    let steps_first = architecture.family().name() == "recurrent";
+    let read = |shift: usize| -> Vec<u32> {
+        let places = 0..batch * tokens;
+        let place = |n: usize| if steps_first { (n % batch, n / batch) } else { (n / tokens, n % tokens) };
+        places.map(place).map(|(sample, t)| u32::from(text[starts[sample] + t + shift])).collect()
+    };
+    Ok(Input::Tokens { ids: read(0), types: Vec::new(), labels: read(1), batch })
 }

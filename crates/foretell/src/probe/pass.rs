@@ -3,7 +3,7 @@
 /// What a network is fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Feed {
-    /// Every pixel one.
+    /// Every pixel one; for language models every word embedding one, positions still added.
     Ones,
     /// Normal pixels.
     Noise,
@@ -60,6 +60,8 @@ pub struct Pass {
     pub batch: usize,
     /// What is differentiated.
     pub loss: Loss,
+    /// Whether dropout is drawn, as in training.
+    pub train: bool,
     /// Whether every weight is replaced by its magnitude.
     pub absolute: bool,
     /// Whether the gradients of the weights are formed.
@@ -77,6 +79,7 @@ impl Pass {
             feed,
             batch,
             loss: Loss::None,
+            train: false,
             absolute: false,
             weight_gradients: false,
             keep: Vec::new(),

@@ -8,6 +8,7 @@ mod batch_norm;
 mod blend;
 mod combine;
 mod convolution;
+mod dropout;
 mod elementwise;
 mod embedding;
 mod linear;
