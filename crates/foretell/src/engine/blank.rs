@@ -4,6 +4,7 @@
 //! network over it therefore gives the exact number of values that a real pass holds at its peak, before anything is
 //! allocated.
 
+use super::fourier::Transform;
 use super::matmul::{Mat, MatMut};
 use super::scalar::{Scalar, Store};
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -64,6 +65,7 @@ impl Scalar for Blank {
     }
     // The kernels in which a pass spends its time do nothing at all, so that asking is quick.
     fn product(_: f64, _: Mat<'_, Self>, _: Mat<'_, Self>, _: f64, _: MatMut<'_, Self>) {}
+    fn transform(_: Transform, _: (usize, usize), _: &mut [Self]) {}
     fn gelu_erf(_: &[Self], _: &mut [Self], _: &mut [Self]) {}
     fn gelu_tanh(_: &[Self], _: &mut [Self], _: &mut [Self]) {}
     fn softmax(_: &mut [Self]) {}

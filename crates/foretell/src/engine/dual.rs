@@ -7,6 +7,7 @@
 //! A forward pass over [`Dual`] input gives the Jacobian-vector product in the tangents of the output; forward and
 //! backward with tangents on the weights gives the Hessian-vector product in the tangents of the gradients.
 
+use super::fourier::Transform;
 use super::matmul::{Mat, MatMut, product};
 use super::scalar::Scalar;
 use std::cmp::Ordering;
@@ -156,6 +157,14 @@ impl<R: Scalar> Scalar for Dual<R> {
     }
     fn to_f64(self) -> f64 {
         self.value.to_f64()
+    }
+    fn transform(kind: Transform, shape: (usize, usize), x: &mut [Self]) {
+        // A linear map treats the tangent as it treats the value.
+        let mut values: Vec<R> = x.iter().map(|x| x.value).collect();
+        let mut tangents = Self::tangents(x);
+        R::transform(kind, shape, &mut values);
+        R::transform(kind, shape, &mut tangents);
+        x.iter_mut().zip(values.into_iter().zip(tangents)).for_each(|(x, (v, t))| *x = Self::new(v, t));
     }
     fn exp(self) -> Self {
         let e = self.value.exp();

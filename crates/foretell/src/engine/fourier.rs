@@ -1,17 +1,18 @@
 //! Fixed transforms of tokens x head columns: the real part of the discrete Fourier transform, and the cosine transform.
 //!
 //! ```text
-//! Fourier: Y = Re(F_T X F_n) = C_T X C_n − S_T X S_n     C = cos(2π i j / N), S = sin(2π i j / N)
-//! cosine:  Y = D_T X D_nᵀ                                D[i, j] = 2 cos(π i (2 j + 1) / 2 N)
+//! Fourier: Y[i, j] = Σ_ab X[a, b] cos(2π (i a / T + j b / n))
+//! cosine:  Y[i, j] = Σ_ab X[a, b] 2 cos(π i (2a + 1) / 2T) 2 cos(π j (2b + 1) / 2n)
 //! ```
 //!
-//! Neither is normalised. Both are linear: the backward pass of the first is itself (C and S are symmetric), that of the
-//! second is D_Tᵀ dY D_n. Both are done by products with the small matrices, O(T² n + T n²) a head: one code for every
-//! scalar type, no planning. Y of the first is even, Y[−i, −j] = Y[i, j], so its tall products stop at row T/2.
+//! Neither is normalised. Both are linear: the backward pass of the first is itself, that of the second its transpose.
 
 use super::buffer::Workspace;
-use super::matmul::{Mat, MatMut, product};
+use super::matmul::{Mat, MatMut};
 use super::scalar::Scalar;
+use rustdct::{DctNum, DctPlanner};
+use rustfft::num_complex::Complex;
+use rustfft::{FftNum, FftPlanner};
 
 /// Which transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,52 +21,42 @@ pub enum Transform {
     Fourier,
     /// DCT-II along both axes
     Cosine,
+    /// The transpose of [`Transform::Cosine`].
+    CosineTransposed,
 }
 
-/// The matrices of a transform for one number of tokens and one head width.
-#[derive(Clone, Debug)]
-pub struct Fourier<S> {
+/// A transform of heads of one number of tokens and one width.
+#[derive(Clone, Copy, Debug)]
+pub struct Fourier {
     kind: Transform,
     tokens: usize,
     width: usize,
-    /// C and S, or D, of the tokens and of the columns.
-    tall: Vec<Vec<S>>,
-    wide: Vec<Vec<S>>,
 }
 
-fn matrix<S: Scalar>(n: usize, f: impl Fn(usize, usize) -> f64) -> Vec<S> {
-    (0..n * n).map(|at| S::from_f64(f(at / n, at % n))).collect()
-}
-
-fn matrices<S: Scalar>(kind: Transform, n: usize) -> Vec<Vec<S>> {
-    use std::f64::consts::PI;
-    // Products of indices are reduced as integers, so that angles stay small and exact.
-    let angle = |k: usize, period: usize| 2.0 * PI * (k % period) as f64 / period as f64;
-    match kind {
-        Transform::Fourier => {
-            vec![matrix(n, |i, j| angle(i * j, n).cos()), matrix(n, |i, j| angle(i * j, n).sin())]
-        }
-        Transform::Cosine => vec![matrix(n, |i, j| 2.0 * angle(i * (2 * j + 1), 4 * n).cos())],
-    }
-}
-
-impl<S: Scalar> Fourier<S> {
-    /// Prepares the matrices.
+impl Fourier {
+    /// A transform for `tokens` rows and heads of `width` columns.
     pub fn new(kind: Transform, tokens: usize, width: usize) -> Self {
-        Self { kind, tokens, width, tall: matrices(kind, tokens), wide: matrices(kind, width) }
+        Self { kind, tokens, width }
     }
 
     /// Transforms every head of `x` (tokens x heads · width) into `y`.
-    pub fn forward(&self, x: Mat<'_, S>, y: MatMut<'_, S>, space: &mut Workspace<S>) {
-        self.apply(x, y, false, space);
+    pub fn forward<S: Scalar>(&self, x: Mat<'_, S>, y: MatMut<'_, S>, space: &mut Workspace<S>) {
+        self.apply(x, y, self.kind, space);
     }
 
     /// Writes dx.
-    pub fn backward(&self, dy: Mat<'_, S>, dx: MatMut<'_, S>, space: &mut Workspace<S>) {
-        self.apply(dy, dx, self.kind == Transform::Cosine, space);
+    pub fn backward<S: Scalar>(&self, dy: Mat<'_, S>, dx: MatMut<'_, S>, space: &mut Workspace<S>) {
+        let kind = if self.kind == Transform::Cosine { Transform::CosineTransposed } else { self.kind };
+        self.apply(dy, dx, kind, space);
     }
 
-    fn apply(&self, x: Mat<'_, S>, mut y: MatMut<'_, S>, turned: bool, space: &mut Workspace<S>) {
+    fn apply<S: Scalar>(
+        &self,
+        x: Mat<'_, S>,
+        mut y: MatMut<'_, S>,
+        kind: Transform,
+        space: &mut Workspace<S>,
+    ) {
         let (t, n) = (self.tokens, self.width);
         assert!(
             x.rows() == t && x.cols().is_multiple_of(n) && (y.rows(), y.cols()) == (t, x.cols()),
@@ -73,25 +64,59 @@ impl<S: Scalar> Fourier<S> {
             x.rows(),
             x.cols()
         );
-        let rows = if self.kind == Transform::Fourier { t / 2 + 1 } else { t };
-        let mut half = space.take(t * n);
+        let mut head = space.take(t * n);
         for c in (0..x.cols()).step_by(n) {
-            for (term, (tall, wide)) in self.tall.iter().zip(&self.wide).enumerate() {
-                let (tall, wide) = (Mat::new(tall, t, t), Mat::new(wide, n, n));
-                let (tall, wide) = if turned { (tall.t(), wide) } else { (tall, wide.t()) };
-                product(1.0, x.columns(c, n), wide, 0.0, MatMut::new(&mut half, t, n));
-                let (sign, beta) = if term == 0 { (1.0, 0.0) } else { (-1.0, 1.0) };
-                let to = y.rb().block((0, rows), (c, n));
-                product(sign, tall.block((0, rows), (0, t)), Mat::new(&half, t, n), beta, to);
+            for (i, row) in head.chunks_exact_mut(n).enumerate() {
+                row.copy_from_slice(&x.row(i)[c..c + n]);
             }
-            for i in rows..t {
-                for j in 0..n {
-                    *y.at_mut(i, c + j) = y.as_ref().at(t - i, c + (n - j) % n);
-                }
+            S::transform(kind, (t, n), &mut head);
+            for (i, row) in head.chunks_exact(n).enumerate() {
+                y.row_mut(i)[c..c + n].copy_from_slice(row);
             }
         }
-        space.give(half);
+        space.give(head);
     }
+}
+
+/// The transform of one t x n matrix of real numbers, in place.
+pub(super) fn real<R: FftNum + DctNum>(
+    (fft, dct): (&mut FftPlanner<R>, &mut DctPlanner<R>),
+    kind: Transform,
+    (t, n): (usize, usize),
+    x: &mut [R],
+) {
+    if kind == Transform::Fourier {
+        let mut rows: Vec<Complex<R>> = x.iter().map(|x| Complex::new(*x, R::zero())).collect();
+        fft.plan_fft_forward(n).process(&mut rows);
+        let mut columns = turned(&rows, t, n);
+        fft.plan_fft_forward(t).process(&mut columns);
+        turned(&columns, n, t).iter().zip(x).for_each(|(y, x)| *x = y.re);
+        return;
+    }
+    let mut along = |data: &mut [R], length: usize| {
+        let plan = dct.plan_dct2(length);
+        for line in data.chunks_exact_mut(length) {
+            if kind == Transform::Cosine {
+                plan.process_dct2(line);
+            } else {
+                // The third kind halves its first input; the transpose of the second does not.
+                let first = line[0];
+                plan.process_dct3(line);
+                let half = first / (R::one() + R::one());
+                line.iter_mut().for_each(|y| *y = *y + half);
+            }
+            line.iter_mut().for_each(|y| *y = *y + *y);
+        }
+    };
+    along(x, n);
+    let mut columns = turned(x, t, n);
+    along(&mut columns, t);
+    x.copy_from_slice(&turned(&columns, n, t));
+}
+
+/// The transpose of a rows x cols matrix.
+fn turned<T: Copy>(x: &[T], rows: usize, cols: usize) -> Vec<T> {
+    (0..rows * cols).map(|at| x[at % rows * cols + at / rows]).collect()
 }
 
 #[cfg(test)]
@@ -100,7 +125,7 @@ mod tests {
     use super::*;
     use std::f64::consts::PI;
 
-    fn run(layer: &Fourier<f64>, x: &[f64], heads: usize) -> Vec<f64> {
+    fn run(layer: &Fourier, x: &[f64], heads: usize) -> Vec<f64> {
         let (t, w) = (layer.tokens, heads * layer.width);
         let mut y = vec![f64::NAN; t * w];
         layer.forward(Mat::new(x, t, w), MatMut::new(&mut y, t, w), &mut Workspace::new());

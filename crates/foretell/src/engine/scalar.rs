@@ -4,6 +4,7 @@
 //! the rest of its time. The kernels have plain bodies here; `f32` and `f64` replace them by vectorised ones,
 //! [`Dual`](super::dual::Dual) uses them as they stand.
 
+use super::fourier::Transform;
 use super::matmul::{Mat, MatMut};
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -71,6 +72,9 @@ pub trait Scalar:
     fn abs(self) -> Self;
     /// `C = α A B + β C`. Shapes were compared by [`product`](super::matmul::product).
     fn product(alpha: f64, a: Mat<'_, Self>, b: Mat<'_, Self>, beta: f64, c: MatMut<'_, Self>);
+
+    /// A fixed transform of one t x n matrix, in place.
+    fn transform(kind: Transform, shape: (usize, usize), x: &mut [Self]);
 
     /// 1 / x
     fn recip(self) -> Self {
