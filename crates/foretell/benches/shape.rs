@@ -30,7 +30,7 @@ fn params_flops_sept(bencher: divan::Bencher, space: &str) {
     let sept = Request::parse("sept").unwrap();
     bencher.counter(ItemsCount::new(SAMPLE)).bench_local(|| {
         let score = |a: &Architecture| {
-            a.params().total as f64 + a.flops(Counter::Exact).unwrap() as f64 + sept.score(a).unwrap()
+            a.params().total as f64 + a.flops(Counter::Exact).unwrap() as f64 + sept.of_shape(a).unwrap()
         };
         architectures.iter().map(score).sum::<f64>()
     });
@@ -41,10 +41,10 @@ fn params_flops_sept(bencher: divan::Bencher, space: &str) {
 fn proxy(bencher: divan::Bencher, name: &str) {
     let request = Request::parse(name).unwrap();
     let tiny = sample("autoformer-tiny");
-    let architectures = if request.score(&tiny[0]).is_ok() { tiny } else { sample("gpt2") };
+    let architectures = if request.of_shape(&tiny[0]).is_ok() { tiny } else { sample("gpt2") };
     bencher
         .counter(ItemsCount::new(SAMPLE))
-        .bench_local(|| architectures.iter().map(|a| request.score(a).unwrap()).sum::<f64>());
+        .bench_local(|| architectures.iter().map(|a| request.of_shape(a).unwrap()).sum::<f64>());
 }
 
 /// Sampling, with and without a budget, one core.
@@ -76,7 +76,7 @@ fn rank_all_of_flexibert_by_nsc(bencher: divan::Bencher) {
             let (mut heap, mut index) = (BinaryHeap::new(), start);
             while let Some(point) = walk.next() {
                 // Scores of one sign order like their bits.
-                let score = request.score(point).unwrap().to_bits();
+                let score = request.of_shape(point).unwrap().to_bits();
                 heap.push(Reverse((score, index)));
                 if heap.len() > 10 {
                     heap.pop();

@@ -15,7 +15,7 @@ fn main() -> foretell::error::Result<()> {
     // A proxy, beside the count it has to beat.
     let score = |proxy: &str| -> foretell::error::Result<Vec<f64>> {
         let proxy = Request::parse(proxy)?;
-        candidates.iter().map(|candidate| proxy.score(candidate)).collect()
+        candidates.iter().map(|candidate| proxy.of_shape(candidate)).collect()
     };
     let agreement = rank::kendall_tau_b(&score("nsc")?, &score("params")?);
 

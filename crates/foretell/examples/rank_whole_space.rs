@@ -14,7 +14,7 @@ fn main() -> foretell::error::Result<()> {
     while let Some(architecture) = walk.next() {
         if architecture.params().total <= 5_000_000 {
             best.push((
-                proxy.score(architecture)?,
+                proxy.of_shape(architecture)?,
                 serde_json::Value::Object(space.write(architecture)).to_string(),
             ));
             best.sort_by(|a, b| b.0.total_cmp(&a.0));

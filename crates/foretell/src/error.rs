@@ -71,6 +71,16 @@ pub enum Error {
         /// Why, and for what it is defined.
         reason: String,
     },
+    /// A proxy that was computed and says nothing: a gradient of exactly zero, a constant row, a singular kernel.
+    #[error("{proxy} says nothing here: {reason} ({place})")]
+    Degenerate {
+        /// The proxy.
+        proxy: &'static str,
+        /// The layer or row at fault.
+        place: String,
+        /// The cause.
+        reason: String,
+    },
     /// A proxy whose value is not a finite number.
     #[error("{proxy} gave {value} ({place})")]
     NonFinite {
@@ -94,7 +104,24 @@ impl Error {
             Error::Infeasible { .. } => "infeasible",
             Error::Memory { .. } => "memory",
             Error::NotDefined { .. } => "not-defined",
+            Error::Degenerate { .. } => "degenerate",
             Error::NonFinite { .. } => "non-finite",
+        }
+    }
+
+    /// The same error again, for all who depend on one thing that failed.
+    pub fn again(&self) -> Self {
+        match self {
+            Error::Memory { needed, budget } => Error::Memory { needed: *needed, budget: *budget },
+            Error::NotDefined { proxy, reason } => Error::NotDefined { proxy, reason: reason.clone() },
+            Error::Degenerate { proxy, place, reason } => {
+                Error::Degenerate { proxy, place: place.clone(), reason: reason.clone() }
+            }
+            Error::NonFinite { proxy, value, place } => {
+                Error::NonFinite { proxy, value: value.clone(), place: place.clone() }
+            }
+            Error::Input { place, message } => Error::input(place.clone(), message.clone()),
+            other => Error::input("", other.to_string()),
         }
     }
 

@@ -7,8 +7,9 @@
 //! 3. [`network`]: architecture → weights and a pass through them, over the layers of [`engine`].
 //! 4. [`probe`]: what to run and what to keep of it.
 //! 5. [`proxy`]: a candidate's training-free scores.
-//! 6. [`rank`]: scores → order and agreement; Kendall, Spearman, intervals, Pareto fronts.
-//! 7. [`benchmark`]: published tables of really trained networks, and how well proxies rank them.
+//! 6. [`score`]: many candidates by many proxies: shared weights, shared passes, a cache.
+//! 7. [`rank`]: scores → order and agreement; Kendall, Spearman, intervals, Pareto fronts.
+//! 8. [`benchmark`]: published tables of really trained networks, and how well proxies rank them.
 //!
 //! [`seed`] makes every random generator, [`catalogue`] finds things by name, [`error`] says what went wrong and what
 //! to do about it.
@@ -25,9 +26,9 @@ pub mod engine;
 pub mod error;
 pub mod network;
 pub mod probe;
-
 pub mod proxy;
 pub mod rank;
+pub mod score;
 pub mod seed;
 pub mod space;
 

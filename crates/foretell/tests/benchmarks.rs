@@ -5,8 +5,9 @@
 mod support;
 
 use foretell::architecture::Architecture;
-use foretell::benchmark::{self, Agreement, Benchmark, Report, Settings, evaluate};
+use foretell::benchmark::{self, Agreement, Benchmark, Report, Settings, baselines, evaluate};
 use foretell::proxy::Request;
+use foretell::score::{Options, Scorer};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 
@@ -21,8 +22,10 @@ fn load(name: &str) -> Option<Benchmark> {
 
 fn report(benchmark: &Benchmark, target: &str, proxies: &str) -> Report {
     let settings = Settings { resamples: 0, ..Settings::default() };
-    let requests = Request::parse_list(proxies).unwrap();
-    evaluate(benchmark, benchmark.column(target).unwrap(), &requests, &settings).unwrap()
+    let mut requests = Request::parse_list(proxies).unwrap();
+    requests.extend(baselines(benchmark, &requests).unwrap());
+    let scorer = Scorer::new(requests, Options::default());
+    evaluate(benchmark, benchmark.column(target).unwrap(), &scorer, &settings, &|| {})
 }
 
 fn of<'r>(report: &'r Report, name: &str) -> &'r Agreement {
@@ -107,7 +110,7 @@ fn ids_in_as_trained_mode_are_the_trained_networks() {
 #[test]
 fn gpt2_on_wikitext103() {
     let Some(benchmark) = load("gpt2-wikitext103") else { return };
-    let report = report(&benchmark, "valid_ppl", "all,sept[tokens=2]");
+    let report = report(&benchmark, "valid_ppl", "shape,sept[tokens=2]");
     assert_eq!(report.n, 200);
     for (name, kendall, spearman) in [("params", 0.5823, 0.7374), ("decoder-params", 0.8468, 0.9670)] {
         near(of(&report, name).kendall, kendall, 4);

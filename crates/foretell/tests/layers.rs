@@ -13,9 +13,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("network", &["architecture", "engine", "error", "seed", "space"]),
     ("probe", &["architecture", "engine", "error", "network", "seed"]),
     ("space", &["architecture", "catalogue", "error", "seed"]),
-    ("proxy", &["architecture", "catalogue", "error", "space"]),
+    ("proxy", &["architecture", "catalogue", "engine", "error", "network", "probe", "rank", "space"]),
     ("rank", &[]),
-    ("benchmark", &["architecture", "catalogue", "error", "proxy", "rank", "space"]),
+    ("score", &["architecture", "error", "network", "probe", "proxy", "rank", "seed"]),
+    ("benchmark", &["architecture", "catalogue", "error", "proxy", "rank", "score", "space"]),
 ];
 
 #[test]

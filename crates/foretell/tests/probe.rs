@@ -3,16 +3,20 @@
 use foretell::architecture::Architecture;
 use foretell::engine::buffer::Workspace;
 use foretell::network::{Input, Tape, Weights, forward};
-use foretell::probe::{self, Feed, Loss, Pass, Signal};
+use foretell::probe::{self, Feed, Inputs, Loss, Pass, Setting, Signal};
 use foretell::seed::Seed;
 use rayon::prelude::*;
 use serde_json::json;
 
+fn setting(architecture: &Architecture) -> Setting<'_> {
+    Setting::new(architecture, Seed(0))
+}
+
 /// One small network per family, with the feed and the loss that suit it.
 fn networks() -> Vec<(Architecture, Pass)> {
     let read = |value| foretell::space::read_architecture(&value).unwrap();
-    let images = |batch| Pass::backward(Feed::Noise, batch, Loss::CrossEntropy);
-    let tokens = |loss| Pass::backward(Feed::RandomTokens, 3, loss);
+    let images = |batch| Pass { batch, ..Pass::backward(Loss::CrossEntropy) };
+    let tokens = |loss| Pass { batch: 3, ..Pass::backward(loss) };
     let lstm = json!([
         {"name": "i", "op": "linear", "inputs": ["x", "h_prev_0"]}, {"name": "ia", "op": "activation_tanh", "inputs": ["i"]},
         {"name": "f", "op": "linear", "inputs": ["x", "h_prev_0"]}, {"name": "fa", "op": "activation_sigm", "inputs": ["f"]},
@@ -91,16 +95,16 @@ fn the_peak_is_known_before_anything_is_allocated() {
     for (architecture, pass) in networks() {
         let weights: Weights<f32> = Weights::shared(&architecture, Seed(0));
         let mut space = Workspace::new();
-        probe::run(&architecture, &weights, &pass, None, &mut space).unwrap();
-        let estimate = probe::peak_bytes::<f32>(&architecture, &pass).unwrap();
+        probe::run(&setting(&architecture), &weights, &pass, &mut space).unwrap();
+        let estimate = probe::peak_bytes::<f32>(&setting(&architecture), &pass).unwrap();
         assert_eq!(
             estimate,
             (space.peak_bytes() + 4 * weights.data.len()) as u64,
             "{}",
             architecture.family().name()
         );
-        assert!(probe::within::<f32>(&architecture, &pass, estimate).is_ok());
-        let refused = probe::within::<f32>(&architecture, &pass, estimate - 1).err().unwrap();
+        assert!(probe::within::<f32>(&setting(&architecture), &pass, estimate).is_ok());
+        let refused = probe::within::<f32>(&setting(&architecture), &pass, estimate - 1).err().unwrap();
         assert_eq!(refused.kind(), "memory");
     }
 }
@@ -112,12 +116,11 @@ fn per_sample_gradients_add_up() {
         let pass = Pass { loss: Loss::HalfSquare, ..pass };
         let weights: Weights<f64> = Weights::shared(&architecture, Seed(0));
         let mut space = Workspace::new();
-        let batch = probe::input(&architecture, &pass).unwrap();
-        let whole = probe::run(&architecture, &weights, &pass, Some(&batch), &mut space).unwrap();
+        let whole = probe::run(&setting(&architecture), &weights, &pass, &mut space).unwrap();
         let mut sum = vec![0.0; weights.data.len()];
         let mut add =
             |_, gradients: &Weights<f64>| sum.iter_mut().zip(&gradients.data).for_each(|(s, g)| *s += g);
-        probe::per_sample(&architecture, &weights, &pass, &batch, &mut space, &mut add).unwrap();
+        probe::per_sample(&setting(&architecture), &weights, &pass, &mut space, &mut add).unwrap();
         let whole = whole.weight_gradients.unwrap().data;
         let scale = whole.iter().map(|g| g.abs()).fold(0.0, f64::max);
         for (a, b) in sum.iter().zip(&whole) {
@@ -132,12 +135,16 @@ fn jacobian_vector_products_agree_with_differences() {
     for (architecture, pass) in networks() {
         let weights: Weights<f64> = Weights::shared(&architecture, Seed(0));
         let direction: Weights<f64> = Weights::standalone(&architecture, Seed(1));
-        let input = probe::input::<f64>(&architecture, &pass).unwrap();
+        let input = probe::input::<f64>(&setting(&architecture), &pass).unwrap();
         let still =
             if let Input::Images { pixels, .. } = &input { vec![0.0; pixels.len()] } else { Vec::new() };
         let moves = (&weights, &direction);
-        let found =
-            probe::jacobian_vector_product(&architecture, moves, (&input, &still), &mut Workspace::new());
+        let found = probe::jacobian_vector_product(
+            &setting(&architecture),
+            moves,
+            (&input, &still),
+            &mut Workspace::new(),
+        );
         let features = |step: f64| {
             let mut moved = weights.clone();
             moved.data.iter_mut().zip(&direction.data).for_each(|(w, d)| *w += step * d);
@@ -159,11 +166,12 @@ fn dropout_is_seeded_and_off_in_evaluation() {
     for (architecture, pass) in networks() {
         let weights: Weights<f64> = Weights::shared(&architecture, Seed(0));
         let loss = |train, seed| {
-            let pass = Pass { train, seed, ..pass.clone() };
-            let input = probe::input(&architecture, &Pass { seed: 0, ..pass.clone() }).unwrap();
-            let signals =
-                probe::run(&architecture, &weights, &pass, Some(&input), &mut Workspace::new()).unwrap();
-            signals.weight_gradients.unwrap().data
+            let (pass, setting) = (Pass { train, ..pass.clone() }, Setting::new(&architecture, Seed(seed)));
+            probe::run(&setting, &weights, &pass, &mut Workspace::new())
+                .unwrap()
+                .weight_gradients
+                .unwrap()
+                .data
         };
         let drops = ["bert", "flexibert", "gpt2", "transformer-xl"].contains(&architecture.family().name());
         assert_eq!(loss(true, 1), loss(true, 1));
@@ -174,24 +182,21 @@ fn dropout_is_seeded_and_off_in_evaluation() {
 /// Ones in place of word embeddings leave the table without gradient; text becomes bytes and the bytes that follow.
 #[test]
 fn ones_and_text_can_be_fed() {
-    for (architecture, pass) in networks().into_iter().filter(|(_, pass)| pass.feed == Feed::RandomTokens) {
+    let reads_words = |architecture: &Architecture| architecture.family().knows("vocab_size");
+    for (architecture, pass) in networks().into_iter().filter(|(a, _)| reads_words(a)) {
         let weights: Weights<f64> = Weights::shared(&architecture, Seed(0));
         let ones = Pass { feed: Feed::Ones, loss: Loss::HalfSquare, ..pass.clone() };
         let run = |seed| {
-            let ones = Pass { seed, ..ones.clone() };
-            probe::run(&architecture, &weights, &ones, None, &mut Workspace::new()).unwrap().loss.unwrap()
+            let setting = Setting::new(&architecture, Seed(seed));
+            probe::run(&setting, &weights, &ones, &mut Workspace::new()).unwrap().loss.unwrap()
         };
         assert_eq!(run(0), run(1), "{} still looks at its tokens", architecture.family().name());
     }
     let value = json!({"family": "gpt2", "vocab_size": 256, "context_len": 5, "d_model": 8, "n_head": [2], "d_inner": [8]});
     let architecture = foretell::space::read_architecture(&value).unwrap();
-    let Input::Tokens { ids, labels, .. } =
-        probe::text::<f64>(&architecture, b"to be or not to be", 2, 0).unwrap()
-    else {
-        panic!("text is tokens")
-    };
-    assert_eq!((ids[1..5].to_vec(), ids.len()), (labels[..4].to_vec(), 10));
-    assert!(probe::text::<f64>(&architecture, b"no", 2, 0).is_err());
+    let text = Inputs::text(&setting(&architecture), b"to be or not to be", 2).unwrap();
+    assert_eq!((text.ids[1..5].to_vec(), text.ids.len()), (text.labels[..4].to_vec(), 10));
+    assert!(Inputs::text(&setting(&architecture), b"no", 2).is_err());
 }
 
 /// The second pass finds every buffer waiting and gives the same bits.
@@ -200,14 +205,14 @@ fn a_second_pass_takes_no_new_memory_and_repeats_every_bit() {
     for (architecture, pass) in networks() {
         let weights: Weights<f32> = Weights::shared(&architecture, Seed(0));
         let mut space = Workspace::new();
-        let mut run = || probe::run(&architecture, &weights, &pass, None, &mut space).unwrap();
+        let mut run = || probe::run(&setting(&architecture), &weights, &pass, &mut space).unwrap();
         let (first, second) = (run(), run());
-        let bits = |s: &probe::Signals<f32>| {
+        let bits = |s: &probe::Run<f32>| {
             s.weight_gradients.as_ref().unwrap().data.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
         };
         assert_eq!(bits(&first), bits(&second), "{}", architecture.family().name());
         let idle = space.idle_bytes();
-        probe::run(&architecture, &weights, &pass, None, &mut space).unwrap();
+        probe::run(&setting(&architecture), &weights, &pass, &mut space).unwrap();
         assert_eq!(space.idle_bytes(), idle, "{}", architecture.family().name());
     }
 }
@@ -219,7 +224,7 @@ fn the_number_of_threads_changes_no_bit() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let one = |(architecture, pass): &(Architecture, Pass)| {
             let weights: Weights<f32> = Weights::shared(architecture, Seed(0));
-            let signals = probe::run(architecture, &weights, pass, None, &mut Workspace::new()).unwrap();
+            let signals = probe::run(&setting(architecture), &weights, pass, &mut Workspace::new()).unwrap();
             signals.weight_gradients.unwrap().data.iter().map(|x| x.to_bits()).collect()
         };
         pool.install(|| networks.par_iter().map(one).collect())
@@ -235,7 +240,8 @@ fn the_sum_says_nothing_after_a_layer_norm() {
         let weights: Weights<f64> = Weights::shared(&architecture, Seed(0));
         let norm = |loss| {
             let pass = Pass { loss, ..pass.clone() };
-            let signals = probe::run(&architecture, &weights, &pass, None, &mut Workspace::new()).unwrap();
+            let signals =
+                probe::run(&setting(&architecture), &weights, &pass, &mut Workspace::new()).unwrap();
             signals.weight_gradients.unwrap().data.iter().map(|g| g * g).sum::<f64>().sqrt()
         };
         let blocks = architecture.depth() as u32 - 1;
@@ -244,7 +250,8 @@ fn the_sum_says_nothing_after_a_layer_norm() {
         // The last bias itself does have one: it is added after the norm.
         let without_bias = |loss| {
             let pass = Pass { loss, ..pass.clone() };
-            let signals = probe::run(&architecture, &weights, &pass, None, &mut Workspace::new()).unwrap();
+            let signals =
+                probe::run(&setting(&architecture), &weights, &pass, &mut Workspace::new()).unwrap();
             let mut gradients = signals.weight_gradients.unwrap();
             gradients.get_mut(last).fill(0.0);
             let gain = weights
@@ -265,13 +272,18 @@ fn hessian_vector_products_agree_with_differences() {
     for (architecture, pass) in networks() {
         let weights: Weights<f64> = Weights::shared(&architecture, Seed(0));
         let direction: Weights<f64> = Weights::standalone(&architecture, Seed(1));
-        let product =
-            probe::hessian_vector_product(&architecture, &weights, &direction, &pass, &mut Workspace::new())
-                .unwrap();
+        let product = probe::hessian_vector_product(
+            &setting(&architecture),
+            &weights,
+            &direction,
+            &pass,
+            &mut Workspace::new(),
+        )
+        .unwrap();
         let gradient = |step: f64| {
             let mut moved = weights.clone();
             moved.data.iter_mut().zip(&direction.data).for_each(|(w, d)| *w += step * d);
-            let signals = probe::run(&architecture, &moved, &pass, None, &mut Workspace::new()).unwrap();
+            let signals = probe::run(&setting(&architecture), &moved, &pass, &mut Workspace::new()).unwrap();
             signals.weight_gradients.unwrap().data
         };
         let step = 1e-5;
@@ -290,7 +302,7 @@ fn weight_gradients_are_products_of_their_factors() {
     let (architecture, pass) = networks().swap_remove(0);
     let pass = pass.keep(Signal::Inputs).keep(Signal::OutputGradients);
     let weights: Weights<f64> = Weights::shared(&architecture, Seed(0));
-    let signals = probe::run(&architecture, &weights, &pass, None, &mut Workspace::new()).unwrap();
+    let signals = probe::run(&setting(&architecture), &weights, &pass, &mut Workspace::new()).unwrap();
     let fc1 = weights.layout.find("blocks.{}.fc1.weight", [1, 0]).unwrap();
     let input =
         &signals.kept.iter().find(|(mark, _)| *mark == foretell::network::Mark::Input(fc1)).unwrap().1;

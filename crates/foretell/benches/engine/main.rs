@@ -6,8 +6,8 @@
 
 use foretell::architecture::Architecture;
 use foretell::engine::buffer::Workspace;
-use foretell::network::{Input, Weights};
-use foretell::probe::{self, Feed, Loss, Pass};
+use foretell::network::Weights;
+use foretell::probe::{self, Feed, Loss, Pass, Setting};
 use foretell::seed::Seed;
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -21,21 +21,21 @@ fn workload(kind: &str) -> (Architecture, Pass) {
     match kind {
         "A" => (
             read(json!({"family": "vit", "embed_dim": 192, "depth": 12, "num_heads": 3, "mlp_ratio": 4})),
-            Pass::backward(Feed::Ones, 1, Loss::Sum),
+            Pass { feed: Feed::Ones, batch: 1, ..Pass::backward(Loss::Sum) },
         ),
         "B" => (
             read(
                 json!({"family": "bert", "vocab_size": 1000, "context_len": 128, "hidden_size": 256, "num_layers": 4,
                 "num_heads": 4, "ffn_dim": 1024}),
             ),
-            Pass::backward(Feed::RandomTokens, 8, Loss::Projection),
+            Pass { batch: 8, ..Pass::backward(Loss::Projection) },
         ),
         _ => (
             read(
                 json!({"family": "gpt2", "vocab_size": 1000, "context_len": 192, "d_model": 512, "n_layer": 8, "n_head": 8,
                 "d_inner": 2048, "cutoffs": []}),
             ),
-            Pass::backward(Feed::RandomTokens, 1, Loss::Projection),
+            Pass { batch: 1, ..Pass::backward(Loss::Projection) },
         ),
     }
 }
@@ -65,14 +65,10 @@ fn main() {
 fn candidate(kind: &str) -> impl FnMut() {
     let (architecture, pass) = workload(kind);
     let weights: Weights<f32> = Weights::shared(&architecture, Seed(0));
-    let mut input = probe::input(&architecture, &pass).unwrap();
-    if let Input::Tokens { labels, .. } = &mut input {
-        labels.clear();
-    }
     let mut space = Workspace::new();
     move || {
-        let signals = probe::run(&architecture, &weights, &pass, Some(&input), &mut space).unwrap();
-        space.give(signals.weight_gradients.unwrap().data);
+        let run = probe::run(&Setting::new(&architecture, Seed(0)), &weights, &pass, &mut space).unwrap();
+        space.give(run.weight_gradients.unwrap().data);
     }
 }
 

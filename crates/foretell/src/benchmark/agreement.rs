@@ -2,18 +2,19 @@
 
 use super::{Benchmark, Column};
 use crate::error::Result;
-use crate::proxy::Request;
+use crate::proxy::{Request, Score};
 use crate::rank::{self, Band, Interval, PairAgreement};
-use rayon::prelude::*;
+use crate::score::{Cell, Scorer};
 use serde::Serialize;
 use serde_json::Value;
-use std::time::Instant;
 
 /// How the comparison is made.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Bootstrap resamples behind each interval; 0 for none.
     pub resamples: usize,
+    /// Seeds of weights and inputs, for scores that depend on them.
+    pub seeds: Vec<u64>,
     /// Seed of the resamples.
     pub seed: u64,
     /// Pairs whose parameters differ by less than this share count as close in size.
@@ -24,7 +25,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { resamples: 1000, seed: 0, close: 0.1, bands: 3 }
+        Settings { resamples: 1000, seeds: vec![0, 1, 2], seed: 0, close: 0.1, bands: 3 }
     }
 }
 
@@ -58,6 +59,9 @@ pub struct Agreement {
     pub kendall: Option<f64>,
     /// Its 95 % interval.
     pub kendall_ci: Option<[f64; 2]>,
+    /// Tau-b with each seed alone, where the score depends on a draw.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kendall_seeds: Vec<f64>,
     /// Kendall's tau-a.
     pub kendall_a: Option<f64>,
     /// Spearman's rho on average ranks.
@@ -91,31 +95,33 @@ pub struct Agreement {
 
 /// Scores every labelled network and compares the order with the target's.
 ///
-/// The trivial baselines are always part of the table, and so is each reading of the parameter count where a family
-/// has several.
+/// The [`baselines`] belong among the scorer's proxies. `done` is told after every network.
 pub fn evaluate(
     benchmark: &Benchmark,
     target: &Column,
-    requests: &[Request],
+    scorer: &Scorer,
     settings: &Settings,
-) -> Result<Report> {
+    done: &(dyn Fn() + Sync),
+) -> Report {
     let labelled: Vec<usize> = (0..target.values.len()).filter(|i| target.values[*i].is_some()).collect();
     let sign = if target.lower_is_better { -1.0 } else { 1.0 };
     let truth: Vec<f64> =
         labelled.iter().filter_map(|i| target.values[*i]).map(|value| sign * value).collect();
     let size: Vec<f64> = labelled.iter().map(|i| benchmark.architectures[*i].params().total as f64).collect();
     let depth: Vec<f64> = labelled.iter().map(|i| benchmark.architectures[*i].depth() as f64).collect();
-    let baselines = baselines(benchmark, requests)?;
+    let architectures: Vec<_> = labelled.iter().map(|i| benchmark.architectures[*i].clone()).collect();
+    let table = scorer.table(&architectures, &settings.seeds, done);
     let mut proxies = Vec::new();
-    for request in requests.iter().chain(&baselines) {
-        let start = Instant::now();
-        let scores: Vec<Result<f64>> =
-            labelled.par_iter().map(|i| request.score(&benchmark.architectures[*i])).collect();
-        let seconds = start.elapsed().as_secs_f64() / labelled.len().max(1) as f64;
-        proxies.push(agreement(request, scores, &truth, &size, &depth, seconds, settings));
+    for (index, request) in scorer.requests().iter().enumerate() {
+        let column: Vec<&Cell> = table.iter().map(|cells| &cells[index]).collect();
+        let scores = scorer.order(index, &column);
+        let seconds = column.iter().map(|cell| cell.seconds).sum::<f64>() / column.len().max(1) as f64;
+        let mut found = agreement(request, scores, &truth, &size, &depth, seconds, settings);
+        found.kendall_seeds = by_seed(request, &column, &truth);
+        proxies.push(found);
     }
     proxies.sort_by(|a, b| b.kendall.unwrap_or(-2.0).total_cmp(&a.kendall.unwrap_or(-2.0)));
-    Ok(Report {
+    Report {
         benchmark: benchmark.name.clone(),
         family: benchmark.architectures.first().map_or(String::new(), |a| a.family().name().to_owned()),
         target: target.name.clone(),
@@ -123,11 +129,26 @@ pub fn evaluate(
         n: labelled.len(),
         unlabelled: target.values.len() - labelled.len(),
         proxies,
-    })
+    }
+}
+
+/// Kendall's tau with each seed alone.
+fn by_seed(request: &Request, column: &[&Cell], truth: &[f64]) -> Vec<f64> {
+    let seeds = column.iter().map(|cell| cell.scores.len()).max().unwrap_or(0);
+    let one = |seed: usize| {
+        let scored: Vec<(&Score, f64)> = column
+            .iter()
+            .zip(truth)
+            .filter_map(|(cell, truth)| Some((cell.scores.get(seed)?.as_ref().ok()?, *truth)))
+            .collect();
+        let (scores, truth): (Vec<&Score>, Vec<f64>) = scored.into_iter().unzip();
+        rank::kendall_tau_b(&request.within(&scores), &truth)
+    };
+    if seeds < 2 { Vec::new() } else { (0..seeds).filter_map(one).collect() }
 }
 
 /// The trivial proxies that were not asked for, and the parameter count in each mode of the family.
-fn baselines(benchmark: &Benchmark, requests: &[Request]) -> Result<Vec<Request>> {
+pub fn baselines(benchmark: &Benchmark, requests: &[Request]) -> Result<Vec<Request>> {
     let mut labels: Vec<String> = Vec::new();
     labels
         .extend(crate::proxy::CATALOGUE.iter().filter(|e| e.about.trivial).map(|e| e.about.name.to_owned()));
@@ -165,6 +186,7 @@ fn agreement(
         name: request.label().to_owned(),
         trivial: request.about().trivial,
         kendall: rank::kendall_tau_b(&score, &truth),
+        kendall_seeds: Vec::new(),
         kendall_ci: rank::kendall_interval(&score, &truth, resamples, seed).map(pair),
         kendall_a: rank::kendall_tau_a(&score, &truth),
         spearman: rank::spearman(&score, &truth),

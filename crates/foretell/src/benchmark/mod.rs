@@ -7,7 +7,7 @@ mod agreement;
 mod row;
 mod table;
 
-pub use agreement::{Agreement, Report, Settings, evaluate};
+pub use agreement::{Agreement, Report, Settings, baselines, evaluate};
 pub use row::Count;
 
 use crate::architecture::Architecture;

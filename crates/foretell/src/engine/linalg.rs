@@ -42,6 +42,12 @@ fn values(a: &faer::Mat<f64>) -> Result<Vec<f64>, Unsolved> {
     a.singular_values().map_err(|_| Unsolved)
 }
 
+/// `A B`, row by row.
+pub fn product<S: Scalar>(a: Mat<'_, S>, b: Mat<'_, S>, into: &mut [S]) {
+    let into = super::matmul::MatMut::new(into, a.rows(), b.cols());
+    super::matmul::product(1.0, a, b, 0.0, into);
+}
+
 /// σ, largest first.
 pub fn singular_values<S: Scalar>(a: Mat<'_, S>) -> Result<Vec<f64>, Unsolved> {
     values(&dense(a)?)
@@ -121,7 +127,9 @@ fn kernel_norm(x: &faer::Mat<f64>, d: &faer::Mat<f64>) -> Option<f64> {
 pub fn log_abs_det<S: Scalar>(a: Mat<'_, S>) -> Result<f64, Unsolved> {
     assert_eq!(a.rows(), a.cols(), "log |det|: not square");
     let lu = dense(a)?.partial_piv_lu();
-    Ok((0..a.rows()).map(|i| lu.U()[(i, i)].abs().ln()).sum())
+    let sum: f64 = (0..a.rows()).map(|i| lu.U()[(i, i)].abs().ln()).sum();
+    // Behind a pivot of zero the factor has no meaning.
+    Ok(if sum.is_nan() { f64::NEG_INFINITY } else { sum })
 }
 
 /// Q (m x n, orthonormal columns) and R (n x n, positive diagonal) of A = Q R with m ≥ n, row by row.

@@ -59,7 +59,7 @@ pub(super) fn softmax<S: Scalar>(
     tape: &mut Tape<'_, S>,
 ) -> Output {
     let whole = adaptive.clusters().count() == 1;
-    let head = (whole || !labels.is_empty()).then(|| head_logits(adaptive, features, tape));
+    let head = (whole && !tape.headless || !labels.is_empty()).then(|| head_logits(adaptive, features, tape));
     let loss = head.filter(|_| !labels.is_empty()).map(|head| nll(adaptive, features, head, labels, tape));
     Output { features, logits: head.filter(|_| whole), loss }
 }

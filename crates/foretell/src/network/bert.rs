@@ -1,7 +1,7 @@
 //! The forward pass of a BERT encoder; see [`crate::architecture::Bert`].
 
 use super::layer::Names;
-use super::{Input, Mark, Output, Tape, Value};
+use super::{Input, Output, Tape, Value};
 use crate::architecture::{Architecture, Bert};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
@@ -35,7 +35,7 @@ pub(super) fn forward<S: Scalar>(
 ) -> Output {
     let v = Bert(architecture);
     let (mut x, batch) = embed(input, tape);
-    tape.mark(Mark::Embedded, x);
+    x = tape.embedded(x);
     for i in 0..v.num_layers() as usize {
         let (at, heads) = ([i, 0], v.num_heads(i) as usize);
         let attention = Attention::new(heads, v.hidden_size() as usize / heads, Mask::None);
@@ -51,7 +51,7 @@ pub(super) fn forward<S: Scalar>(
         let h = tape.dropout(h);
         let h = tape.add(h, mixed);
         x = tape.layer_norm(h, FFN_NORM, at, EPS);
-        tape.mark(Mark::Block(i as u32), x);
+        x = tape.block(i, x);
     }
     let first = tape.mean_rows(x, batch, (0, 1));
     let pooled = tape.linear(first, ["pooler.dense.weight", "pooler.dense.bias"], [0, 0]);

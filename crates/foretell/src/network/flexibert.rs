@@ -2,7 +2,7 @@
 
 use super::bert::embed;
 use super::layer::Names;
-use super::{Input, Mark, Output, Tape, Value};
+use super::{Input, Output, Tape, Value};
 use crate::architecture::{Architecture, FlexiBert, Mixer};
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::dynamic_conv::DynamicConv;
@@ -59,7 +59,7 @@ pub(super) fn forward<S: Scalar>(
     if v.embedding_size() != v.h() {
         x = tape.linear(x, PROJECT, [0, 0]);
     }
-    tape.mark(Mark::Embedded, x);
+    x = tape.embedded(x);
     for i in 0..v.num_layers() as usize {
         let at = [i, 0];
         let mixed = mix(&v, i, x, batch, tape);
@@ -73,7 +73,7 @@ pub(super) fn forward<S: Scalar>(
         h = tape.dropout(h);
         h = tape.add(h, mixed);
         x = tape.layer_norm(h, FFN_NORM, at, EPS);
-        tape.mark(Mark::Block(i as u32), x);
+        x = tape.block(i, x);
     }
     Output { features: x, logits: None, loss: None }
 }

@@ -1,7 +1,7 @@
 //! The forward pass of a GPT-2 decoder; see [`crate::architecture::Gpt2`].
 
 use super::layer::Names;
-use super::{Input, Mark, Output, Tape, Value, adaptive};
+use super::{Input, Output, Tape, Value, adaptive};
 use crate::architecture::{Architecture, Gpt2};
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::gelu::Gelu;
@@ -29,11 +29,15 @@ pub(super) fn forward<S: Scalar>(
     let positions = tape.param(POSITIONS, [0, 0]);
     let x = tape.add_table(words, positions, *batch);
     let mut x = tape.dropout(x);
-    tape.mark(Mark::Embedded, x);
+    x = tape.embedded(x);
     for i in 0..v.n_layer() as usize {
         let at = [i, 0];
         let heads = v.n_head(i) as usize;
-        let attention = Attention::new(heads, v.d_model() as usize / heads, Mask::Causal { value: MASKED });
+        let attention = Attention::new(
+            heads,
+            v.d_model() as usize / heads,
+            Mask::Causal { value: if tape.leaking { -MASKED } else { MASKED } },
+        );
         let h = tape.layer_norm(x, NORM_1, at, EPS);
         let qkv = tape.linear(h, QKV, at);
         let context = tape.self_attention(qkv, attention, *batch, None, i);
@@ -46,7 +50,7 @@ pub(super) fn forward<S: Scalar>(
         let h = tape.linear(h, FC_PROJ, at);
         let h = tape.dropout(h);
         x = tape.add(x, h);
-        tape.mark(Mark::Block(i as u32), x);
+        x = tape.block(i, x);
     }
     let features = tape.layer_norm(x, NORM, [0, 0], EPS);
     adaptive::softmax(&v.adaptive(), features, labels, tape)

@@ -1,7 +1,7 @@
 //! The forward pass of a LLaMA-style decoder; see [`crate::architecture::Llama`].
 
 use super::layer::Names;
-use super::{Input, Mark, Output, Tape};
+use super::{Input, Output, Tape};
 use crate::architecture::{Architecture, Llama};
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::scalar::Scalar;
@@ -38,10 +38,10 @@ pub(super) fn forward<S: Scalar>(
     tape: &mut Tape<'_, S>,
 ) -> Output {
     let v = Llama(architecture);
-    let Input::Tokens { ids, batch, .. } = input else { panic!("a decoder of text reads tokens") };
+    let Input::Tokens { ids, batch, labels, .. } = input else { panic!("a decoder of text reads tokens") };
     let (batch, embedding) = (*batch, tape.param(EMBEDDING, [0, 0]));
     let mut x = tape.words(ids, embedding, None);
-    tape.mark(Mark::Embedded, x);
+    x = tape.embedded(x);
     for i in 0..v.num_layers() as usize {
         let at = [i, 0];
         let (heads, (wide, narrow)) = (v.num_heads(i) as usize, v.widths(i));
@@ -67,13 +67,12 @@ pub(super) fn forward<S: Scalar>(
         let h = tape.swiglu(gate, up, i);
         let h = tape.adapted_linear(h, DOWN, DOWN_ADAPTER, at);
         x = tape.add(x, h);
-        tape.mark(Mark::Block(i as u32), x);
+        x = tape.block(i, x);
     }
     let norm = tape.param("model.norm.weight", [0, 0]);
     let features = tape.rms_norm(x, norm, EPS);
     let head = if v.tie_embeddings() == 1 { embedding } else { tape.param("lm_head.weight", [0, 0]) };
-    let logits = tape.linear_by(features, head, None);
-    Output { features, logits: Some(logits), loss: None }
+    tape.language_model(features, head, None, labels)
 }
 
 #[cfg(test)]

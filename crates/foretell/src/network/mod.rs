@@ -18,8 +18,9 @@ pub mod transformer_xl;
 mod vit;
 mod weights;
 
-pub use tape::{Mark, Reverse, Tape, Value};
-pub use weights::{Layout, Param, Weights};
+pub use tape::{Embedding, Mark, Reverse, Tape, Value};
+pub(crate) use weights::numbers;
+pub use weights::{Layout, Param, Supernet, Weights};
 
 use crate::architecture::Architecture;
 use crate::engine::scalar::Scalar;
@@ -31,6 +32,8 @@ pub enum Input<S> {
     Images {
         /// The pixels.
         pixels: Vec<S>,
+        /// The class of each image; empty: unknown.
+        labels: Vec<u32>,
         /// How many images.
         batch: usize,
     },
@@ -48,25 +51,45 @@ pub enum Input<S> {
 }
 
 impl<S> Input<S> {
-    /// One sample of several; `steps_first` says that ids are listed step after step.
-    pub fn sample(&self, index: usize, steps_first: bool) -> Self
+    /// How many samples.
+    pub fn batch(&self) -> usize {
+        let (Input::Images { batch, .. } | Input::Tokens { batch, .. }) = self;
+        *batch
+    }
+
+    /// The `index`-th of `parts` equal parts of the samples; `steps_first` says that ids are listed step after step.
+    pub fn part(&self, index: usize, parts: usize, steps_first: bool) -> Self
     where
         S: Copy,
     {
+        let size = self.batch() / parts;
+        let samples = index * size..(index + 1) * size;
         match self {
-            Input::Images { pixels, batch } => {
-                let size = pixels.len() / batch;
-                Input::Images { pixels: pixels[index * size..][..size].to_vec(), batch: 1 }
+            Input::Images { pixels, labels, batch } => {
+                let image = pixels.len() / batch;
+                let pixels = pixels[samples.start * image..samples.end * image].to_vec();
+                Input::Images {
+                    pixels,
+                    labels: labels.get(samples).unwrap_or_default().to_vec(),
+                    batch: size,
+                }
             }
             Input::Tokens { ids, types, labels, batch } => {
                 let pick = |all: &[u32]| -> Vec<u32> {
-                    let length = all.len() / batch;
-                    let at = |t: usize| if steps_first { t * batch + index } else { index * length + t };
-                    (0..length).map(|t| all[at(t)]).collect()
+                    let tokens = all.len() / batch;
+                    if steps_first {
+                        return all.chunks(*batch).flat_map(|step| &step[samples.clone()]).copied().collect();
+                    }
+                    all[samples.start * tokens..samples.end * tokens].to_vec()
                 };
-                Input::Tokens { ids: pick(ids), types: pick(types), labels: pick(labels), batch: 1 }
+                Input::Tokens { ids: pick(ids), types: pick(types), labels: pick(labels), batch: size }
             }
         }
+    }
+
+    /// Images without classes.
+    pub fn images(pixels: Vec<S>, batch: usize) -> Self {
+        Input::Images { pixels, labels: Vec::new(), batch }
     }
 
     /// Token ids without segment types or labels.

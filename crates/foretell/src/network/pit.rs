@@ -29,7 +29,7 @@ pub(super) fn forward<S: Scalar>(
     tape: &mut Tape<'_, S>,
 ) -> Output {
     let v = Pit(architecture);
-    let Input::Images { pixels, batch } = input else { panic!("a vision transformer reads images") };
+    let Input::Images { pixels, batch, .. } = input else { panic!("a vision transformer reads images") };
     let (batch, side, patch) = (*batch, v.image_size() as usize, v.patch_size() as usize);
     let conv = Conv2d {
         inputs: v.channels() as usize,
@@ -41,7 +41,7 @@ pub(super) fn forward<S: Scalar>(
         groups: 1,
     };
     let image = tape.input(pixels, batch, pixels.len() / batch);
-    tape.mark(Mark::Embedded, image);
+    let image = tape.embedded(image);
     let mut x = tape.convolution(image, conv, ["patch_embed.conv.weight", "patch_embed.conv.bias"], [0, 0]);
     let positions = tape.param("pos_embed", [0, 0]);
     x = tape.add_map(x, positions, batch);
@@ -62,7 +62,7 @@ pub(super) fn forward<S: Scalar>(
             let h = tape.gelu(h, Gelu::Erf, block);
             let h = tape.linear(h, FC2, at);
             x = tape.add(x, h);
-            tape.mark(Mark::Block(block as u32), x);
+            x = tape.block(block, x);
             block += 1;
         }
         if let Some([conv, linear]) = POOLS.get(stage) {
@@ -85,6 +85,7 @@ pub(super) fn forward<S: Scalar>(
     }
     let class = tape.mean_rows(x, batch, (0, 1));
     let features = tape.layer_norm(class, ["norm.weight", "norm.bias"], [0, 0], EPS);
+    tape.mark(Mark::Pooled, features);
     let logits = tape.linear(features, ["head.weight", "head.bias"], [0, 0]);
     Output { features, logits: Some(logits), loss: None }
 }
@@ -101,6 +102,6 @@ mod tests {
             "stride": 2, "num_classes": 5, "base_dim": 4, "num_heads": [1, 2, 4], "mlp_ratio": 2, "depth": [1, 2, 1]}))
         .unwrap();
         let pixels = (0..2 * 3 * 144).map(|i| f64::from(i % 17) / 8.0 - 1.0).collect();
-        check::gradients(&architecture, &Input::Images { pixels, batch: 2 });
+        check::gradients(&architecture, &Input::images(pixels, 2));
     }
 }

@@ -21,18 +21,20 @@ pub(super) fn forward<S: Scalar>(
     tape: &mut Tape<'_, S>,
 ) -> Output {
     let v = Recurrent(architecture);
-    let super::Input::Tokens { ids, batch, .. } = input else { panic!("a language model reads tokens") };
+    let super::Input::Tokens { ids, batch, labels, .. } = input else {
+        panic!("a language model reads tokens")
+    };
     let embedding = tape.param("encoder.weight", [0, 0]);
-    let mut x = tape.words(ids, embedding, None);
-    tape.mark(Mark::Embedded, x);
+    // The originals look up with padding_idx −1: the last word of the vocabulary is read but not learned.
+    let mut x = tape.words(ids, embedding, Some(v.vocab_size() as u32 - 1));
+    x = tape.embedded(x);
     let recipe = v.recipe();
     for i in 0..v.num_layers() {
         x = layer(&recipe, i as usize, v.layer(i).1 as usize, x, *batch, tape);
-        tape.mark(Mark::Block(i as u32), x);
+        x = tape.block(i as usize, x);
     }
     let bias = tape.param("decoder.bias", [0, 0]);
-    let logits = tape.linear_by(x, embedding, Some(bias));
-    Output { features: x, logits: Some(logits), loss: None }
+    tape.language_model(x, embedding, Some(bias), labels)
 }
 
 /// One layer over the whole sequence: its state 0 after every step.
@@ -109,7 +111,7 @@ mod tests {
         let architecture = crate::space::read_architecture(&json!({"family": "recurrent", "vocab_size": 7,
             "embed_dim": 3, "hidden_size": 4, "num_layers": 3, "context_len": 4, "nodes": nodes}))
         .unwrap();
-        let ids = vec![1, 5, 0, 6, 2, 2, 3, 4];
+        let ids = vec![1, 5, 0, 5, 2, 2, 3, 4];
         check::gradients(&architecture, &super::super::Input::tokens(ids, 2));
     }
 

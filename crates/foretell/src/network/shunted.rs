@@ -65,9 +65,9 @@ pub(super) fn forward<S: Scalar>(
     tape: &mut Tape<'_, S>,
 ) -> Output {
     let v = Shunted(architecture);
-    let Input::Images { pixels, batch } = input else { panic!("a vision transformer reads images") };
+    let Input::Images { pixels, batch, .. } = input else { panic!("a vision transformer reads images") };
     let image = tape.input(pixels, *batch, pixels.len() / batch);
-    tape.mark(Mark::Embedded, image);
+    let image = tape.embedded(image);
     let mut x = stem(v, image, *batch, tape);
     let mut block = 0;
     for (s, norm) in NORMS.into_iter().enumerate() {
@@ -94,13 +94,14 @@ pub(super) fn forward<S: Scalar>(
             let h = tape.layer_norm(x, NORM_2, at, EPS);
             let h = stage.feed_forward(h, at, block, tape);
             x = tape.add(x, h);
-            tape.mark(Mark::Block(block as u32), x);
+            x = tape.block(block, x);
             block += 1;
         }
         x = tape.layer_norm(x, norm, [0, 0], EPS);
     }
     let tokens = tape.shape(x).0 / batch;
     let pooled = tape.mean_rows(x, *batch, (0, tokens));
+    tape.mark(Mark::Pooled, pooled);
     let logits = tape.linear(pooled, ["head.weight", "head.bias"], [0, 0]);
     Output { features: x, logits: Some(logits), loss: None }
 }
@@ -246,7 +247,7 @@ mod tests {
                 "depth": [1, 2, 1, 1], "num_heads": [2, 2, 4, 2], "mlp_ratio": [2, 1, 2, 1]}))
                 .unwrap();
             let pixels = (0..2 * 3 * 1024).map(|i| f64::from(i * i % 101) / 50.0 - 1.0).collect();
-            check::gradients(&architecture, &Input::Images { pixels, batch: 2 });
+            check::gradients(&architecture, &Input::images(pixels, 2));
         }
     }
 }

@@ -36,7 +36,18 @@ pub struct Tape<'w, S> {
     pub(super) training: Option<Rng>,
     /// Whether every word embedding is replaced by ones.
     pub(super) unit_words: bool,
+    /// Whether logits are left out where no label asks for them.
+    pub(super) headless: bool,
+    /// Whether normalisations pass on what enters them.
+    pub(super) unnormed: bool,
+    /// Whether masked positions are raised instead of lowered, as a released program does by mistake.
+    pub(super) leaking: bool,
+    apart: bool,
+    embedding: Option<Embedding<S>>,
 }
+
+/// Makes the embedded input anew from what it is.
+pub type Embedding<S> = Box<dyn FnOnce(Mat<'_, S>) -> Vec<S>>;
 
 /// The matrices of a pass.
 pub struct Values<S>(Vec<Matrix<S>>);
@@ -63,12 +74,20 @@ pub enum Mark {
     Output(Param),
     /// Attention probabilities of a block: samples · heads · tokens rows.
     Attention(u32),
+    /// The softmax of a transform, which only one published score looks at: samples · heads · tokens rows.
+    Spectrum(u32),
     /// What leaves the activation function of a block's feed-forward layer, and what enters it.
     Activation(u32),
     /// See [`Mark::Activation`].
     PreActivation(u32),
     /// The output of a block.
     Block(u32),
+    /// What enters a block of a tape whose blocks are apart.
+    BlockInput(u32),
+    /// What leaves a normalisation, by its gain.
+    Normed(Param),
+    /// The features of an image as one row, before the head.
+    Pooled,
     /// A recurrent layer's state 0 entering a step: layer, step.
     Hidden(u32, u32),
     /// The network's input after embedding.
@@ -129,7 +148,21 @@ impl<'w, S: Scalar> Tape<'w, S> {
     /// An empty tape; without `record` it keeps nothing for a backward pass.
     pub fn new(weights: &'w Weights<S>, space: &'w mut Workspace<S>, record: bool) -> Self {
         let (values, steps, marks) = (Values(Vec::new()), Vec::new(), Vec::new());
-        Tape { weights, space, values, steps, marks, record, training: None, unit_words: false }
+        Tape {
+            weights,
+            space,
+            values,
+            steps,
+            marks,
+            record,
+            training: None,
+            unit_words: false,
+            headless: false,
+            unnormed: false,
+            leaking: false,
+            apart: false,
+            embedding: None,
+        }
     }
 
     /// Makes this a training pass: dropout is drawn from `rng`.
@@ -140,6 +173,61 @@ impl<'w, S: Scalar> Tape<'w, S> {
     /// Replaces what the word embedding gives by ones, as synflow feeds language models; positions are still added.
     pub fn feed_ones(&mut self) {
         self.unit_words = true;
+    }
+
+    /// Leaves out logits that no label asks for.
+    pub fn without_head(&mut self) {
+        self.headless = true;
+    }
+
+    /// Makes every normalisation the identity.
+    pub fn without_norms(&mut self) {
+        self.unnormed = true;
+    }
+
+    /// Raises masked positions instead of lowering them.
+    pub fn leak(&mut self) {
+        self.leaking = true;
+    }
+
+    /// Cuts the network between blocks: no gradient passes from one to the one before.
+    pub fn blocks_apart(&mut self) {
+        self.apart = true;
+    }
+
+    /// Replaces the embedded input.
+    pub fn embed_with(&mut self, embedding: Embedding<S>) {
+        self.embedding = Some(embedding);
+    }
+
+    /// Marks the embedded input, replaced if that was asked for. Its gradient reaches the original unchanged.
+    pub(super) fn embedded(&mut self, x: Value) -> Value {
+        let y = match self.embedding.take() {
+            None => x,
+            Some(embedding) => {
+                let (rows, cols) = self.shape(x);
+                let y = embedding(self.get(x));
+                let y = self.put(y, rows, cols);
+                self.push(y, move |back, dy| back.gradients.add_copy(x, dy, back.space));
+                y
+            }
+        };
+        self.mark(Mark::Embedded, y);
+        y
+    }
+
+    /// Marks the output of a block, and gives what enters the next.
+    pub(super) fn block(&mut self, index: usize, x: Value) -> Value {
+        self.mark(Mark::Block(index as u32), x);
+        if !self.apart {
+            return x;
+        }
+        let (rows, cols) = self.shape(x);
+        let mut copy = self.space.take(rows * cols);
+        copy.copy_from_slice(self.data(x));
+        let next = self.put(copy, rows, cols);
+        self.mark(Mark::BlockInput(index as u32 + 1), next);
+        next
     }
 
     /// A new matrix on the tape from a buffer of the workspace.

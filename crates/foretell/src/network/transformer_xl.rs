@@ -2,7 +2,7 @@
 //! [`crate::architecture::TransformerXl`].
 
 use super::layer::{Names, Relation};
-use super::{Input, Mark, Output, Tape, Value, adaptive};
+use super::{Input, Output, Tape, Value, adaptive};
 use crate::architecture::{Architecture, TransformerXl};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
@@ -44,7 +44,7 @@ pub(super) fn forward<S: Scalar>(
     let (tokens, width) = (ids.len() / batch, v.d_model() as usize);
     let x = adaptive::embed(&v.adaptive(), ids, tape);
     let mut x = tape.dropout(x);
-    tape.mark(Mark::Embedded, x);
+    x = tape.embedded(x);
     let distances = tape.input(&sinusoids(tokens, width), tokens, width);
     for i in 0..v.n_layer() as usize {
         let at = [i, 0];
@@ -65,7 +65,7 @@ pub(super) fn forward<S: Scalar>(
         let h = tape.dropout(h);
         x = tape.add(x, h);
         x = tape.layer_norm(x, NORM_2, at, EPS);
-        tape.mark(Mark::Block(i as u32), x);
+        x = tape.block(i, x);
     }
     adaptive::softmax(&v.adaptive(), x, labels, tape)
 }

@@ -29,7 +29,7 @@ pub(super) fn forward<S: Scalar>(
     tape: &mut Tape<'_, S>,
 ) -> Output {
     let v = Vit(architecture);
-    let Input::Images { pixels, batch } = input else { panic!("a vision transformer reads images") };
+    let Input::Images { pixels, batch, .. } = input else { panic!("a vision transformer reads images") };
     let (batch, side, patch) = (*batch, v.image_size() as usize, v.patch_size() as usize);
     let grid = side / patch;
     let conv = Conv2d {
@@ -42,7 +42,7 @@ pub(super) fn forward<S: Scalar>(
         groups: 1,
     };
     let image = tape.input(pixels, batch, pixels.len() / batch);
-    tape.mark(Mark::Embedded, image);
+    let image = tape.embedded(image);
     let mut x = tape.convolution(image, conv, ["patch_embed.weight", "patch_embed.bias"], [0, 0]);
     let class = tape.param("cls_token", [0, 0]);
     x = tape.prepend(x, class, batch);
@@ -68,11 +68,12 @@ pub(super) fn forward<S: Scalar>(
         let h = tape.gelu(h, Gelu::Erf, i);
         let h = tape.linear(h, FC2, at);
         x = tape.add(x, h);
-        tape.mark(Mark::Block(i as u32), x);
+        x = tape.block(i, x);
     }
     let tokens = grid * grid + 1;
     let features = tape.layer_norm(x, ["norm.weight", "norm.bias"], [0, 0], EPS);
     let pooled = tape.mean_rows(features, batch, if v.pooling() == 0 { (1, tokens) } else { (0, 1) });
+    tape.mark(Mark::Pooled, pooled);
     let logits = tape.linear(pooled, ["head.weight", "head.bias"], [0, 0]);
     Output { features, logits: Some(logits), loss: None }
 }
@@ -91,7 +92,7 @@ mod tests {
                 "relative_position": relative, "max_relative_position": 1, "pooling": pooling}))
             .unwrap();
             let pixels = (0..2 * 3 * 144).map(|i| f64::from(i % 17) / 8.0 - 1.0).collect();
-            check::gradients(&architecture, &Input::Images { pixels, batch: 2 });
+            check::gradients(&architecture, &Input::images(pixels, 2));
         }
     }
 }

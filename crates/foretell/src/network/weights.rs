@@ -11,11 +11,18 @@ use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 /// Which tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Param(usize);
+
+impl Param {
+    /// Its place in the list of tensors.
+    pub fn index(self) -> usize {
+        self.0
+    }
+}
 
 /// Where each tensor lies; shared by weights, gradients and every precision of them.
 #[derive(Debug)]
@@ -125,12 +132,7 @@ impl<S: Scalar> Weights<S> {
     /// Weights that slice one endless super-network drawn from `seed`: a tensor of the same name in a narrower network
     /// is the leading part of the wider one's, so similar networks get similar weights.
     pub fn shared(architecture: &Architecture, seed: Seed) -> Self {
-        let layout = Layout::of(architecture);
-        let mut weights = Self::zeros(layout.clone());
-        for (param, tensor) in layout.tensors() {
-            draw(tensor, &mut seed.stream(&tensor.name(), 0), weights.get_mut(param));
-        }
-        weights
+        Supernet::new(seed).weights(architecture)
     }
 
     /// Weights of its own for every architecture and seed.
@@ -192,33 +194,85 @@ pub(crate) fn numbers(view: &safetensors::tensor::TensorView) -> Option<Vec<f64>
     }
 }
 
-/// Fills a tensor row by row, each row from a stream of its own, so that narrower rows are prefixes of wider ones.
-///
-/// Joint projections of queries, keys and values are interleaved in the super-network, as AutoFormer stores them: the
-/// first queries, keys and values of a narrower network are the first of the wider one's.
-fn draw<S: Scalar>(tensor: &Tensor, rng: &mut Rng, data: &mut [S]) {
-    let fill = |value: f64, data: &mut [S]| data.fill(S::from_f64(value));
-    match tensor.init {
-        Init::Zeros => return fill(0.0, data),
-        Init::Ones => return fill(1.0, data),
-        _ => {}
+/// A super-network without end: what was drawn once is kept, and candidates are slices of it.
+#[derive(Debug)]
+pub struct Supernet<S> {
+    seed: Seed,
+    slabs: RwLock<FxHashMap<(&'static str, [u32; 2], u64), Arc<Slab<S>>>>,
+}
+
+/// The rows drawn so far of one tensor, each from a stream of its own, so that narrower rows are prefixes of wider ones.
+#[derive(Debug)]
+struct Slab<S> {
+    cols: usize,
+    data: Vec<S>,
+}
+
+/// Tensors above this many entries, word tables as a rule, are drawn anew each time.
+const KEPT: u64 = 1 << 23;
+
+impl<S: Scalar> Supernet<S> {
+    /// Nothing is drawn yet.
+    pub fn new(seed: Seed) -> Self {
+        Supernet { seed, slabs: RwLock::default() }
     }
-    let vector = tensor.form == Form::Vector && tensor.shape[1] == 0;
-    let rows = if vector { 1 } else { tensor.shape[0] as usize };
-    let cols = data.len() / rows;
-    let joint = tensor.role == Role::QueryKeyValue && !vector;
-    let spread = |i: usize, n: usize| 3 * (i % (n / 3)) + i / (n / 3);
-    let joint_rows = joint && tensor.form == Form::Linear;
-    let joint_cols = joint && tensor.form == Form::LinearTransposed;
-    let mut line = vec![S::ZERO; cols];
-    for (i, row) in data.chunks_exact_mut(cols).enumerate() {
-        rng.set_stream(if joint_rows { spread(i, rows) } else { i } as u64);
-        rng.set_word_pos(0);
-        line.iter_mut().for_each(|x| *x = S::from_f64(one(tensor.init, rng)));
-        match joint_cols {
-            true => row.iter_mut().enumerate().for_each(|(j, x)| *x = line[spread(j, cols)]),
-            false => row.copy_from_slice(&line),
+
+    /// The slice that belongs to an architecture.
+    pub fn weights(&self, architecture: &Architecture) -> Weights<S> {
+        let layout = Layout::of(architecture);
+        let mut weights = Weights::zeros(layout.clone());
+        for (param, tensor) in layout.tensors() {
+            self.slice(tensor, weights.get_mut(param));
         }
+        weights
+    }
+
+    /// Joint projections of queries, keys and values are interleaved in the super-network, as AutoFormer stores them: the
+    /// first queries, keys and values of a narrower network are the first of the wider one's.
+    fn slice(&self, tensor: &Tensor, data: &mut [S]) {
+        match tensor.init {
+            Init::Zeros => return data.fill(S::ZERO),
+            Init::Ones => return data.fill(S::ONE),
+            _ => {}
+        }
+        let vector = tensor.form == Form::Vector && tensor.shape[1] == 0;
+        let rows = if vector { 1 } else { tensor.shape[0] as usize };
+        let cols = data.len() / rows;
+        let joint = tensor.role == Role::QueryKeyValue && !vector;
+        let spread = |i: usize, n: usize| 3 * (i % (n / 3)) + i / (n / 3);
+        let slab = self.slab(tensor, rows, cols);
+        for (i, row) in data.chunks_exact_mut(cols).enumerate() {
+            let from = if joint && tensor.form == Form::Linear { spread(i, rows) } else { i };
+            let line = &slab.data[from * slab.cols..][..cols];
+            match joint && tensor.form == Form::LinearTransposed {
+                true => row.iter_mut().enumerate().for_each(|(j, x)| *x = line[spread(j, cols)]),
+                false => row.copy_from_slice(line),
+            }
+        }
+    }
+
+    /// At least so many rows and columns of a tensor.
+    fn slab(&self, tensor: &Tensor, rows: usize, cols: usize) -> Arc<Slab<S>> {
+        let key = (tensor.pattern, tensor.indices, tensor.init.variance().to_bits());
+        let known = self.slabs.read().expect("no holder panics").get(&key).cloned();
+        let size = |slab: &Slab<S>| (slab.data.len() / slab.cols, slab.cols);
+        let (high, wide) = known.as_deref().map_or((0, 0), size);
+        if let Some(slab) = known.filter(|_| high >= rows && wide >= cols) {
+            return slab;
+        }
+        let (rows, cols) = (rows.max(high), cols.max(wide));
+        let mut rng = self.seed.stream(&tensor.name(), 0);
+        let mut data = Vec::with_capacity(rows * cols);
+        for i in 0..rows {
+            rng.set_stream(i as u64);
+            rng.set_word_pos(0);
+            data.extend((0..cols).map(|_| S::from_f64(one(tensor.init, &mut rng))));
+        }
+        let slab = Arc::new(Slab { cols, data });
+        if (rows * cols) as u64 <= KEPT {
+            self.slabs.write().expect("no holder panics").insert(key, slab.clone());
+        }
+        slab
     }
 }
 

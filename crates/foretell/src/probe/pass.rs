@@ -1,43 +1,109 @@
 //! What to run and what to keep: plain data, so that equal passes can be told and run once for all who ask.
 
+use super::layers::Layers;
+use serde::Deserialize;
+
 /// What a network is fed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Feed {
+    /// The input that was given; without one, normal pixels or uniform tokens, labels as well.
+    #[default]
+    Data,
     /// Every pixel one; for language models every word embedding one, positions still added.
     Ones,
-    /// Normal pixels.
-    Noise,
-    /// Uniform token ids, labels as well.
-    RandomTokens,
-    /// Inputs handed in by the caller.
-    Given,
 }
 
 /// What is differentiated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Loss {
     /// Nothing: a forward pass alone.
     None,
+    /// What suits the family: cross-entropy where there is a head, signs for encoders, half the square for cells.
+    #[default]
+    Natural,
     /// Mean cross-entropy with the labels of the input.
     CrossEntropy,
     /// The sum of all outputs. After a layer norm with gain one its gradient is zero in exact arithmetic.
     Sum,
     /// Half the squared norm of the outputs.
     HalfSquare,
-    /// The product with fixed random signs: the default where the sum says nothing.
+    /// The product with the given cotangent, else with fixed random signs: the default where the sum says nothing.
     Projection,
+    /// The logit of each sample's own class.
+    Target,
+}
+
+/// Which weights are replaced by their magnitudes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Absolute {
+    /// None.
+    #[default]
+    Nothing,
+    /// Position tables and class tokens alone, which is what a released program does.
+    Positions,
+    /// Every stored tensor.
+    Everything,
+}
+
+/// What is differentiated by what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Derivative {
+    /// The loss by the marked values only, or nothing without a loss.
+    #[default]
+    Values,
+    /// The loss by the weights.
+    Weights,
+    /// The loss of each sample apart by the weights, folded into a few numbers.
+    Samples(Fold, Layers),
+    /// The Hessian of the loss times its gradient, both restricted to some layers.
+    Hessian(Layers),
+    /// The trace of the tangent kernel of the outputs, by tensor.
+    Trace(Trace),
+    /// The speed of the features along a circle in input space.
+    Curve {
+        /// Points on the circle.
+        points: u32,
+    },
+}
+
+/// What becomes of per-sample gradients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fold {
+    /// All inner products.
+    Gram,
+    /// The squared norms.
+    Norms,
+    /// Σ over weights of |Σ over samples of the sign|.
+    Signs,
+}
+
+/// Which kernel, and how its trace is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Trace {
+    /// Of the mean over tokens (eq. 12 of ETAS) or of every token apart (eq. 13).
+    pub mean: bool,
+    /// Of the logits instead of the features.
+    pub logits: bool,
+    /// Random signs drawn; none: every coordinate in turn, exactly.
+    pub probes: Option<u32>,
 }
 
 /// What is kept of a pass, beside the loss.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Signal {
     /// What enters each linear map and convolution.
     Inputs,
     /// What leaves each.
     Outputs,
+    /// The gradient at each input.
+    InputGradients,
     /// The gradient at each output: with the inputs, the factors of the weight gradients.
     OutputGradients,
-    /// Attention probabilities.
+    /// What leaves each normalisation.
+    Normed,
+    /// Attention probabilities, and whatever else a family passes through a softmax.
     Attention,
     /// What enters the activation functions.
     PreActivations,
@@ -45,8 +111,12 @@ pub enum Signal {
     Activations,
     /// The output of each block.
     Blocks,
+    /// The gradient at what enters each block, blocks apart, from random signs at its output.
+    BlockGradients,
     /// Recurrent states entering each step.
     Hidden,
+    /// The gradients there.
+    HiddenGradients,
     /// The gradient at the embedded input: the Jacobian of the loss.
     InputGradient,
 }
@@ -56,45 +126,86 @@ pub enum Signal {
 pub struct Pass {
     /// What is fed.
     pub feed: Feed,
-    /// Samples at once.
+    /// Samples at once; 0: as many as were given, else the family's usual number.
     pub batch: usize,
+    /// The i-th of so many equal parts of the batch.
+    pub part: (usize, usize),
     /// What is differentiated.
     pub loss: Loss,
+    /// By what.
+    pub derivative: Derivative,
     /// Whether dropout is drawn, as in training.
     pub train: bool,
-    /// Whether every weight is replaced by its magnitude.
-    pub absolute: bool,
-    /// Whether the gradients of the weights are formed.
-    pub weight_gradients: bool,
+    /// Which weights are replaced by their magnitudes.
+    pub absolute: Absolute,
+    /// Whether normalisations are the identity.
+    pub unnormed: bool,
+    /// Whether masked positions are raised, as a released program does.
+    pub leaking: bool,
+    /// Noise added to the embedded input: this many tenths of its variance over the batch.
+    pub noise: u32,
+    /// Whether double precision is needed whatever was asked for.
+    pub double: bool,
     /// What is kept.
     pub keep: Vec<Signal>,
-    /// Seed of noise, tokens, labels and projections.
-    pub seed: u64,
 }
 
 impl Pass {
-    /// A forward pass that keeps nothing.
-    pub fn forward(feed: Feed, batch: usize) -> Self {
+    /// A forward pass over data that keeps nothing.
+    pub fn forward() -> Self {
         Pass {
-            feed,
-            batch,
+            feed: Feed::Data,
+            batch: 0,
+            part: (0, 1),
             loss: Loss::None,
+            derivative: Derivative::Values,
             train: false,
-            absolute: false,
-            weight_gradients: false,
+            absolute: Absolute::Nothing,
+            unnormed: false,
+            leaking: false,
+            noise: 0,
+            double: false,
             keep: Vec::new(),
-            seed: 0,
         }
     }
 
-    /// The same with a loss and all weight gradients.
-    pub fn backward(feed: Feed, batch: usize, loss: Loss) -> Self {
-        Pass { loss, weight_gradients: true, ..Self::forward(feed, batch) }
+    /// Data, a loss and all weight gradients.
+    pub fn backward(loss: Loss) -> Self {
+        Pass { loss, derivative: Derivative::Weights, ..Self::forward() }
+    }
+
+    /// The linearised network of synflow and DSS: magnitudes, one sample of ones, the sum of the outputs.
+    pub fn linearised() -> Self {
+        let (feed, absolute) = (Feed::Ones, Absolute::Everything);
+        Pass { feed, batch: 1, absolute, ..Self::backward(Loss::Sum) }
     }
 
     /// The same, keeping a signal too.
     pub fn keep(mut self, signal: Signal) -> Self {
-        self.keep.push(signal);
+        if let Err(place) = self.keep.binary_search(&signal) {
+            self.keep.insert(place, signal);
+        }
         self
+    }
+
+    /// Whether one run can serve both: all is equal but what is kept, and whether weights are differentiated.
+    pub fn serves(&self, other: &Pass) -> bool {
+        let plain = |pass: &Pass| match pass.derivative {
+            Derivative::Values => Derivative::Weights,
+            other => other,
+        };
+        plain(self) == plain(other)
+            && Pass { keep: Vec::new(), derivative: Derivative::Values, ..self.clone() }
+                == Pass { keep: Vec::new(), derivative: Derivative::Values, ..other.clone() }
+    }
+
+    /// One pass for both.
+    pub fn merge(&mut self, other: &Pass) {
+        if other.derivative == Derivative::Weights {
+            self.derivative = Derivative::Weights;
+        }
+        for signal in &other.keep {
+            *self = std::mem::replace(self, Pass::forward()).keep(*signal);
+        }
     }
 }

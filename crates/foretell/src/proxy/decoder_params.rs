@@ -7,7 +7,7 @@
 //! - Paper: LiteTransformerSearch (Javaheripi et al., NeurIPS 2022).
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: cells of recurrent networks count as their one part.
-use super::{About, Proxy, Signals};
+use super::{About, Proxy, Score, Signals};
 use crate::architecture::Part;
 use crate::error::Result;
 use serde::Deserialize;
@@ -30,8 +30,10 @@ impl Proxy for DecoderParams {
     fn about(&self) -> &'static About {
         ABOUT
     }
-    fn score(&self, seen: &Signals) -> Result<f64> {
-        let params = seen.architecture().params();
-        Ok((params.part(Part::Attention) + params.part(Part::Ffn) + params.part(Part::Cell)) as f64)
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let params = seen.architecture.params();
+        Ok(Score::from(
+            (params.part(Part::Attention) + params.part(Part::Ffn) + params.part(Part::Cell)) as f64,
+        ))
     }
 }

@@ -7,7 +7,7 @@
 //! - Paper: none; a baseline that every proxy has to beat.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: none known.
-use super::{About, Proxy, Signals};
+use super::{About, Proxy, Score, Signals};
 use crate::error::Result;
 use serde::Deserialize;
 
@@ -28,7 +28,7 @@ impl Proxy for Depth {
     fn about(&self) -> &'static About {
         ABOUT
     }
-    fn score(&self, seen: &Signals) -> Result<f64> {
-        Ok(seen.architecture().depth() as f64)
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        Ok(Score::from(seen.architecture.depth() as f64))
     }
 }

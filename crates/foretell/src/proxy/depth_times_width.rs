@@ -7,7 +7,7 @@
 //! - Paper: none; a baseline that every proxy has to beat.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: none known.
-use super::{About, Proxy, Signals};
+use super::{About, Proxy, Score, Signals};
 use crate::error::Result;
 use serde::Deserialize;
 
@@ -28,9 +28,9 @@ impl Proxy for DepthTimesWidth {
     fn about(&self) -> &'static About {
         ABOUT
     }
-    fn score(&self, seen: &Signals) -> Result<f64> {
+    fn score(&self, seen: &Signals) -> Result<Score> {
         let mut sum = 0;
-        seen.architecture().blocks(&mut |block| sum += block.width);
-        Ok(sum as f64)
+        seen.architecture.blocks(&mut |block| sum += block.width);
+        Ok(Score::from(sum as f64))
     }
 }

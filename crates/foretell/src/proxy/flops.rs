@@ -8,7 +8,7 @@
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: none known. `counter = published` follows AutoFormer's released counter, which adds a
 //!   token twice; other families have no published counter worth following.
-use super::{About, Proxy, Signals};
+use super::{About, Proxy, Score, Signals};
 use crate::architecture::Counter;
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -46,10 +46,10 @@ impl Proxy for Flops {
     fn about(&self) -> &'static About {
         ABOUT
     }
-    fn score(&self, seen: &Signals) -> Result<f64> {
+    fn score(&self, seen: &Signals) -> Result<Score> {
         let (architecture, counter) = match self.counter {
-            Which::Exact => (seen.architecture(), Counter::Exact),
-            Which::Published => (seen.architecture(), Counter::Published),
+            Which::Exact => (seen.architecture, Counter::Exact),
+            Which::Published => (seen.architecture, Counter::Published),
         };
         let count = architecture.flops(counter).ok_or_else(|| Error::NotDefined {
             proxy: ABOUT.name,
@@ -58,6 +58,6 @@ impl Proxy for Flops {
                 architecture.family().name()
             ),
         })?;
-        Ok(count as f64)
+        Ok(Score::from(count as f64))
     }
 }

@@ -10,7 +10,7 @@
 //! - Paper: *LPZero* (Dong et al., EMNLP 2024), GPT-2 winner, which sorts ascending: the sign is turned here.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: the closed form itself. Defined for GPT-2 only.
-use super::{About, Proxy, Signals, ordered_sum};
+use super::{About, Proxy, Score, Signals, ordered_sum};
 use crate::architecture::Gpt2;
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -34,8 +34,8 @@ impl Proxy for LpZeroClosed {
     fn about(&self) -> &'static About {
         ABOUT
     }
-    fn score(&self, seen: &Signals) -> Result<f64> {
-        let architecture = seen.architecture();
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let architecture = seen.architecture;
         if architecture.family().name() != "gpt2" {
             let reason = format!("the closed form holds for gpt2, not for {}", architecture.family().name());
             return Err(Error::NotDefined { proxy: ABOUT.name, reason });
@@ -47,6 +47,6 @@ impl Proxy for LpZeroClosed {
             let f = v.d_inner(i) as f64;
             2.0 * variance * (1.0 + 1.0 / (2.0 * l)) + 3.0 / (d * d) + 1.0 / (f * f)
         });
-        Ok(-ordered_sum(layers.collect()) / (4.0 * l))
+        Ok(Score::from(-ordered_sum(layers.collect()) / (4.0 * l)))
     }
 }

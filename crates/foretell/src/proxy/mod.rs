@@ -2,42 +2,62 @@
 //!
 //! Every proxy is one file and one line in the catalogue below; help, documentation, benchmarks and tests loop over
 //! [`CATALOGUE`]. A proxy is asked for by name, with options in brackets: `sept[width=head,tokens=2]`. Keys that are
-//! no option of the proxy but a field of the architecture are set before scoring: `params[mode=published]`.
+//! no option of the proxy but a field of the architecture are set before scoring: `params[mode=published]`; a few
+//! options are common to all that run a network: [`SHARED`].
+
+mod change;
+mod prelude;
+mod score;
+mod signals;
+
+pub use change::{Change, SHARED};
+pub use score::{Score, Term};
+pub use signals::{Layer, Observed, Signals, Spectra};
 
 use crate::architecture::{Architecture, FAMILIES};
 use crate::catalogue;
 use crate::error::{Error, Result};
+use crate::probe::{Loss, Pass};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// What a proxy has to look at before it can score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a proxy has to look at before it can score, cheapest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cost {
     /// Nothing but the architecture.
     Shape,
+    /// The initial weights.
+    Weights,
+    /// One forward pass.
+    Forward,
+    /// One forward and one backward pass.
+    Backward,
+    /// Several of these.
+    Passes,
+    /// A backward pass for every sample.
+    Samples,
+    /// A Hessian-vector product.
+    Hessian,
 }
 
 impl Cost {
+    /// The cost of this name: the word that stands for all its proxies.
+    fn named(name: &str) -> Option<Self> {
+        use Cost::*;
+        let all = [Shape, Weights, Forward, Backward, Passes, Samples, Hessian];
+        all.into_iter().find(|cost| format!("{cost:?}").eq_ignore_ascii_case(name))
+    }
+
     /// The class letter and its meaning.
     pub fn text(self) -> &'static str {
         match self {
             Cost::Shape => "S: architecture only",
-        }
-    }
-}
-
-/// Which end of the scale predicts the better network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// Larger is better.
-    Higher,
-}
-
-impl Direction {
-    /// The word in tables and JSON.
-    pub fn text(self) -> &'static str {
-        match self {
-            Direction::Higher => "higher",
+            Cost::Weights => "W: initial weights",
+            Cost::Forward => "F: one forward pass",
+            Cost::Backward => "B: forward and backward",
+            Cost::Passes => "k: several passes",
+            Cost::Samples => "P: a backward pass per sample",
+            Cost::Hessian => "H: a Hessian-vector product",
         }
     }
 }
@@ -47,20 +67,28 @@ impl Direction {
 pub struct About {
     /// Its name, stored in databases and never reused.
     pub name: &'static str,
+    /// Other names it answers to.
+    pub aliases: &'static [&'static str],
+    /// Grows whenever the same network gets another score than before: old cached scores are then ignored.
+    pub version: u32,
     /// One plain sentence.
     pub sentence: &'static str,
     /// The formula in plain text.
     pub formula: &'static str,
     /// Where it comes from.
     pub paper: &'static str,
-    /// Which way is better.
-    pub direction: Direction,
     /// What it costs.
     pub cost: Cost,
+    /// Whether the original is lower-is-better: its sign is then turned here.
+    pub flipped: bool,
     /// Whether it is a mere count that every other proxy has to beat.
     pub trivial: bool,
     /// Options: name, default, meaning.
     pub options: &'static [(&'static str, &'static str, &'static str)],
+    /// Named sets of options: `variant=name` stands for them.
+    pub variants: &'static [(&'static str, &'static str)],
+    /// What a set score ranks by; empty for scores that stand alone.
+    pub parts: &'static [&'static str],
     /// Where the code departs from the paper, or "none".
     pub departures: &'static str,
     /// Published rank correlations, for comparison with one's own.
@@ -71,35 +99,32 @@ impl About {
     /// A card of a proxy that reads the architecture alone, to be completed.
     pub const SHAPE: About = About {
         name: "",
+        aliases: &[],
+        version: 1,
         sentence: "",
         formula: "",
         paper: "",
-        direction: Direction::Higher,
         cost: Cost::Shape,
+        flipped: false,
         trivial: false,
         options: &[],
+        variants: &[],
+        parts: &[],
         departures: "none known",
         published: "",
     };
 
     /// A card of a mere count, to be completed.
     pub const BASELINE: About = About { paper: "none: a baseline", trivial: true, ..About::SHAPE };
-}
 
-/// What was seen of one candidate; read-only.
-pub struct Signals<'a> {
-    architecture: &'a Architecture,
-}
-
-impl<'a> Signals<'a> {
-    /// The architecture alone, which is all that shape proxies look at.
-    pub fn of(architecture: &'a Architecture) -> Self {
-        Signals { architecture }
+    /// Whether the score depends on what is drawn: weights, inputs, noise.
+    pub fn drawn(&self) -> bool {
+        self.cost != Cost::Shape
     }
 
-    /// The candidate.
-    pub fn architecture(&self) -> &'a Architecture {
-        self.architecture
+    /// The name or one of the aliases.
+    pub fn answers_to(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
     }
 }
 
@@ -107,8 +132,16 @@ impl<'a> Signals<'a> {
 pub trait Proxy: Send + Sync {
     /// Its card.
     fn about(&self) -> &'static About;
-    /// The score of one candidate.
-    fn score(&self, seen: &Signals) -> Result<f64>;
+    /// The passes it looks at; none for what reads shape or weights alone.
+    fn needs(&self, _architecture: &Architecture) -> Vec<Pass> {
+        Vec::new()
+    }
+    /// The score of one candidate. Higher predicts the better network.
+    fn score(&self, seen: &Signals) -> Result<Score>;
+    /// For set scores: the score of each candidate from the parts of all of them.
+    fn within(&self, _set: &[Vec<f64>]) -> Vec<f64> {
+        Vec::new()
+    }
 }
 
 /// A catalogue entry: the card, and how to build the proxy from options.
@@ -141,6 +174,42 @@ catalogue! {
     nsc::Nsc,
     zerolm::ZeroLm,
     lpzero_closed::LpZeroClosed,
+    zerolm_weights::ZeroLmWeights,
+    l2_norm::L2Norm,
+    snip::Snip,
+    plain::Plain,
+    grad_norm::GradNorm,
+    synflow::SynFlow,
+    logsynflow::LogSynFlow,
+    fisher::Fisher,
+    grasp::Grasp,
+    synaptic_saliency::SynapticSaliency,
+    head_importance::HeadImportance,
+    synaptic_diversity::SynapticDiversity,
+    dss::Dss,
+    dss_plus_plus::DssPlusPlus,
+    ntkt::Ntkt,
+    ntsr::Ntsr,
+    ntk_trace::NtkTrace,
+    te_score::TeScore,
+    mgm::Mgm,
+    gradsign::GradSign,
+    naswot::Naswot,
+    jacobian_covariance::JacobianCovariance,
+    jacobian_cosine::JacobianCosine,
+    large_noise::LargeNoise,
+    more_noised::MoreNoised,
+    hidden_covariance::HiddenCovariance,
+    hidden_saliency::HiddenSaliency,
+    meco::Meco,
+    zico::Zico,
+    length_distortion::LengthDistortion,
+    az_nas::AzNas,
+    attention_confidence::AttentionConfidence,
+    softmax_confidence::SoftmaxConfidence,
+    lpzero::LpZero,
+    eznas::Eznas,
+    w_pca::WPca,
 }
 
 /// The sum of terms in an order of their own: layers that change places change no bit, so true ties stay ties.
@@ -157,6 +226,7 @@ fn build<P: Proxy + DeserializeOwned + 'static>(options: Map<String, Value>) -> 
 pub struct Request {
     label: String,
     proxy: Box<dyn Proxy>,
+    change: Change,
     overrides: Vec<(String, Value)>,
 }
 
@@ -179,34 +249,58 @@ impl Request {
             },
         };
         let names = || CATALOGUE.iter().map(|entry| entry.about.name);
-        let entry = CATALOGUE.iter().find(|entry| entry.about.name == name);
+        let entry = CATALOGUE.iter().find(|entry| entry.about.answers_to(name));
         let entry = entry.ok_or_else(|| catalogue::unknown("proxy", name, names()))?;
-        let (mut own, mut overrides) = (Map::new(), Vec::new());
-        for option in options.split(',').map(str::trim).filter(|option| !option.is_empty()) {
+        let about = entry.about;
+        let (mut own, mut shared, mut overrides) = (Map::new(), Map::new(), Vec::new());
+        let mut pairs: Vec<&str> =
+            options.split(',').map(str::trim).filter(|option| !option.is_empty()).collect();
+        if let Some(place) = pairs.iter().position(|pair| pair.starts_with("variant=")) {
+            let wanted = pairs.remove(place).trim_start_matches("variant=");
+            let variants = || about.variants.iter().map(|(known, _)| *known);
+            let variant = about.variants.iter().find(|(known, _)| *known == wanted);
+            let (_, options) =
+                variant.ok_or_else(|| catalogue::unknown("variant", wanted, variants()).at(text))?;
+            // What is said beside the variant comes later and so decides.
+            pairs.splice(0..0, options.split(',').filter(|option| !option.is_empty()));
+        }
+        for option in pairs {
             let Some((key, value)) = option.split_once('=') else {
                 return Err(Error::input(text, format!("'{option}' is not of the form key=value")));
             };
             let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
-            if entry.about.options.iter().any(|(known, ..)| *known == key) {
+            if about.options.iter().any(|(known, ..)| *known == key) {
                 own.insert(key.to_owned(), value);
+            } else if about.drawn() && SHARED.iter().any(|(known, ..)| *known == key) {
+                shared.insert(key.to_owned(), value);
             } else if FAMILIES.iter().any(|family| family.knows(key)) {
                 overrides.push((key.to_owned(), value));
             } else {
-                let known = entry.about.options.iter().map(|(known, ..)| *known);
+                let more = if about.drawn() { SHARED } else { &[] };
+                let known = about.options.iter().chain(more).map(|(known, ..)| *known).chain(["variant"]);
                 return Err(catalogue::unknown("option", key, known).at(text));
             }
         }
-        let proxy = (entry.build)(own).map_err(|e| Error::input(text, e.to_string()))?;
-        Ok(Request { label: text.to_owned(), proxy, overrides })
+        let wrong = |e: serde_json::Error| Error::input(text, e.to_string());
+        let proxy = (entry.build)(own).map_err(wrong)?;
+        let change = serde_json::from_value(Value::Object(shared)).map_err(wrong)?;
+        Ok(Request { label: text.to_owned(), proxy, change, overrides })
     }
 
-    /// Reads a comma-separated list; `all` stands for the whole catalogue.
+    /// Reads a comma-separated list; `all` stands for the whole catalogue, `shape`, `weights`, `forward`, `backward`,
+    /// `passes`, `samples` and `hessian` for all proxies of that cost.
     pub fn parse_list(text: &str) -> Result<Vec<Self>> {
         let (mut depth, mut start, mut requests) = (0, 0, Vec::new());
         let mut push = |part: &str| -> Result<()> {
             match part.trim() {
                 "" => Ok(()),
                 "all" => Self::all().map(|all| requests.extend(all)),
+                group if Cost::named(group).is_some() => {
+                    let cost = Cost::named(group);
+                    let of = CATALOGUE.iter().filter(|entry| Some(entry.about.cost) == cost);
+                    of.map(|entry| Self::parse(entry.about.name))
+                        .try_for_each(|one| one.map(|one| requests.push(one)))
+                }
                 name => Self::parse(name).map(|request| requests.push(request)),
             }
         };
@@ -240,21 +334,67 @@ impl Request {
         &self.label
     }
 
-    /// The score of an architecture; anything but a finite number is an error.
-    pub fn score(&self, architecture: &Architecture) -> Result<f64> {
+    /// The architecture with the fields set that the request sets; none if it sets none.
+    pub fn overridden(&self, architecture: &Architecture) -> Result<Option<Architecture>> {
         let mut changed = None;
         for (key, value) in &self.overrides {
             changed = Some(changed.as_ref().unwrap_or(architecture).with(key, value)?);
         }
-        let score = self.proxy.score(&Signals::of(changed.as_ref().unwrap_or(architecture)))?;
-        if score.is_finite() {
-            Ok(score)
-        } else {
-            Err(Error::NonFinite {
-                proxy: self.about().name,
-                value: score.to_string(),
-                place: "total".into(),
-            })
+        Ok(changed)
+    }
+
+    /// The passes it looks at.
+    pub fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
+        self.proxy.needs(architecture).into_iter().map(|pass| self.change.apply(pass)).collect()
+    }
+
+    /// The score from what was seen; anything but finite numbers is an error.
+    pub fn score(&self, seen: &Signals) -> Result<Score> {
+        let seen = Signals { change: &self.change, ..*seen };
+        let score = self.proxy.score(&seen)?.normalised(self.change.normalise());
+        let non_finite = |value: f64, place: String| Error::NonFinite {
+            proxy: self.about().name,
+            value: value.to_string(),
+            place,
+        };
+        if let Some(term) = score.terms.iter().find(|term| !term.value.is_finite()) {
+            return Err(non_finite(term.value, term.name.clone()));
+        }
+        match [score.value].iter().chain(&score.parts).find(|x| !x.is_finite()) {
+            Some(value) => Err(non_finite(*value, "total".into())),
+            None => Ok(score),
         }
     }
+
+    /// The score of a proxy that looks at the shape alone.
+    pub fn of_shape(&self, architecture: &Architecture) -> Result<f64> {
+        let changed = self.overridden(architecture)?;
+        Ok(self.score(&Signals::of(changed.as_ref().unwrap_or(architecture)))?.value)
+    }
+
+    /// Whether scores mean something only within a set.
+    pub fn is_set_score(&self) -> bool {
+        !self.about().parts.is_empty()
+    }
+
+    /// Scores within a set, from the parts of each candidate's score; what stands alone stays as it is.
+    pub fn within(&self, set: &[&Score]) -> Vec<f64> {
+        if !self.is_set_score() {
+            return set.iter().map(|score| score.value).collect();
+        }
+        self.proxy.within(&set.iter().map(|score| score.parts.clone()).collect::<Vec<_>>())
+    }
+}
+
+/// The linearised pass of a family: encoders end in a layer norm, where only random signs have a gradient.
+fn linearised(architecture: &Architecture) -> Pass {
+    match architecture.family().name() {
+        "bert" | "flexibert" => Pass { loss: Loss::Projection, ..Pass::linearised() },
+        _ => Pass::linearised(),
+    }
+}
+
+/// Average ranks from 1 for the worst: equal values share theirs.
+fn ranks(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    crate::rank::average_ranks(&values.collect::<Vec<_>>())
 }

@@ -13,7 +13,7 @@
 //! - Departures from the paper: none known. On FlexiBERT the paper lists its own shapes (`recipe = paper`, the default
 //!   there): SA (3H,H) + (H,H); LT twice (H,H); DSC (H,H); feed-forward, for each stack, (⌊I/stacks⌋,H) and its
 //!   transpose. Elsewhere, and with `recipe = weights`, the matrices of attention and feed-forward layers as built.
-use super::{About, Proxy, Signals, ordered_sum};
+use super::{About, Proxy, Score, Signals, ordered_sum};
 use crate::architecture::{Architecture, FlexiBert, Part};
 use crate::error::Result;
 use serde::Deserialize;
@@ -53,10 +53,10 @@ impl Proxy for Nsc {
     fn about(&self) -> &'static About {
         ABOUT
     }
-    fn score(&self, seen: &Signals) -> Result<f64> {
-        let architecture = seen.architecture();
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let architecture = seen.architecture;
         if self.recipe == Recipe::Paper && architecture.family().name() == "flexibert" {
-            return Ok(flexibert(architecture));
+            return Ok(Score::from(flexibert(architecture)));
         }
         let mut terms = Vec::new();
         architecture.visit(&mut |tensor| {
@@ -67,7 +67,7 @@ impl Proxy for Nsc {
                 terms.push(psi(m, n));
             }
         });
-        Ok(ordered_sum(terms))
+        Ok(Score::from(ordered_sum(terms)))
     }
 }
 

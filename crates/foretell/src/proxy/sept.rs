@@ -12,7 +12,7 @@
 //! - Departures from the paper: none by default. The per-block bound of eq. 24 is a sum of logarithms over blocks, which
 //!   eq. 25 turns into logarithms of sums, though it does not follow: `form = sum-of-logs` is eq. 24. The paper leaves
 //!   open which width is meant: `width = head` takes 64 per head.
-use super::{About, Proxy, Signals};
+use super::{About, Proxy, Score, Signals};
 use crate::error::{Error, Result};
 use serde::Deserialize;
 
@@ -60,14 +60,14 @@ impl Proxy for Sept {
     fn about(&self) -> &'static About {
         ABOUT
     }
-    fn score(&self, seen: &Signals) -> Result<f64> {
-        let tokens = self.tokens.unwrap_or_else(|| seen.architecture().tokens());
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let tokens = self.tokens.unwrap_or_else(|| seen.architecture.tokens());
         if !(1..=1 << 20).contains(&tokens) {
             return Err(Error::input("tokens", format!("{tokens} is not between 1 and 1048576")));
         }
         let mut sum = Sum::new(tokens as f64, self.form);
         let mut headless = false;
-        seen.architecture().blocks(&mut |block| match (self.width, block.heads) {
+        seen.architecture.blocks(&mut |block| match (self.width, block.heads) {
             (WidthOf::Block, _) => sum.add(block.width),
             (WidthOf::Head, Some(heads)) => sum.add(64 * heads),
             (WidthOf::Head, None) => headless = true,
@@ -76,7 +76,7 @@ impl Proxy for Sept {
             let reason = "width=head needs attention heads, a recurrent cell has none".to_owned();
             return Err(Error::NotDefined { proxy: ABOUT.name, reason });
         }
-        Ok(sum.value())
+        Ok(Score::from(sum.value()))
     }
 }
 

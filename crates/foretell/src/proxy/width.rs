@@ -7,7 +7,7 @@
 //! - Paper: none; a baseline that every proxy has to beat.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: none known.
-use super::{About, Proxy, Signals};
+use super::{About, Proxy, Score, Signals};
 use crate::error::Result;
 use serde::Deserialize;
 
@@ -27,12 +27,12 @@ impl Proxy for Width {
     fn about(&self) -> &'static About {
         ABOUT
     }
-    fn score(&self, seen: &Signals) -> Result<f64> {
+    fn score(&self, seen: &Signals) -> Result<Score> {
         let (mut sum, mut blocks) = (0, 0u64);
-        seen.architecture().blocks(&mut |block| {
+        seen.architecture.blocks(&mut |block| {
             sum += block.width;
             blocks += 1;
         });
-        Ok(sum as f64 / blocks as f64)
+        Ok(Score::from(sum as f64 / blocks as f64))
     }
 }

@@ -5,14 +5,15 @@
 //! s = α Σ_attention cap(W) + (1 − α) Σ_ffn cap(W)
 //! ```
 //!
-//! The expected form replaces each capacity by its mean at initialisation, `max(m, n) · σ²`: no weight is drawn, and
-//! equal shapes tie exactly. σ is that of the space's own initialisation.
+//! The expected form, the default, replaces each capacity by its mean at initialisation, `max(m, n) · σ²`: no weight is
+//! drawn, and equal shapes tie exactly. σ is that of the space's own initialisation. [`zerolm-weights`](super::zerolm_weights)
+//! looks at real weights.
 //!
 //! - Paper: *ZeroLM* (Chen et al., 2025). Its full text was not at hand: the formula follows an independent
 //!   re-implementation that agrees with the abstract and its numbers.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: the expectation, as said. Linear maps only: convolutions of an operator are left out.
-use super::{About, Proxy, Signals, ordered_sum};
+use super::{About, Proxy, Score, Signals, ordered_sum};
 use crate::architecture::{Form, Part};
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -45,9 +46,9 @@ impl Proxy for ZeroLm {
     fn about(&self) -> &'static About {
         ABOUT
     }
-    fn score(&self, seen: &Signals) -> Result<f64> {
+    fn score(&self, seen: &Signals) -> Result<Score> {
         let (mut attention, mut ffn) = (Vec::new(), Vec::new());
-        seen.architecture().visit(&mut |tensor| {
+        seen.architecture.visit(&mut |tensor| {
             let Some((m, n)) = tensor.matrix().filter(|_| tensor.form != Form::Convolution) else { return };
             let capacity = m.max(n) as f64 * tensor.init.variance();
             match tensor.role.part() {
@@ -60,7 +61,7 @@ impl Proxy for ZeroLm {
             let reason = "there is neither attention nor a feed-forward layer".to_owned();
             return Err(Error::NotDefined { proxy: ABOUT.name, reason });
         }
-        Ok(self.alpha * ordered_sum(attention) + (1.0 - self.alpha) * ordered_sum(ffn))
+        Ok(Score::from(self.alpha * ordered_sum(attention) + (1.0 - self.alpha) * ordered_sum(ffn)))
     }
 }
 
@@ -80,7 +81,7 @@ mod tests {
             .unwrap();
         for (alpha, expected) in [(0.0, 0.3072), (1.0, 0.1792), (0.25, 0.2752)] {
             let score = ZeroLm { alpha }.score(&Signals::of(&architecture)).unwrap();
-            assert!((score - expected).abs() < 1e-12);
+            assert!((score.value - expected).abs() < 1e-12);
         }
     }
 }

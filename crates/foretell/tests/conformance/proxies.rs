@@ -1,9 +1,11 @@
 //! Every proxy of the catalogue: a complete card, a finite number or a named error, the same bits every time.
 
-use super::presets;
-use foretell::architecture::Positions;
-use foretell::proxy::{CATALOGUE, Request};
+use super::{presets, shrunken};
+use foretell::architecture::{Architecture, Positions};
+use foretell::proxy::{CATALOGUE, Request, Score};
+use foretell::score::{Options, Scorer, Workers};
 use foretell::seed::Seed;
+use serde_json::json;
 use std::collections::HashSet;
 
 #[test]
@@ -12,7 +14,7 @@ fn cards_are_complete_and_names_unique() {
     for entry in CATALOGUE {
         let about = entry.about;
         assert!(names.insert(about.name), "{} is there twice", about.name);
-        assert!(about.name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", about.name);
+        assert!(about.name.chars().all(|c| c.is_ascii_lowercase() || "-+2".contains(c)), "{}", about.name);
         for text in [about.sentence, about.formula, about.paper, about.departures] {
             assert!(!text.is_empty(), "{}", about.name);
         }
@@ -24,23 +26,83 @@ fn cards_are_complete_and_names_unique() {
 #[test]
 fn every_proxy_file_is_in_the_catalogue() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/proxy");
-    let files =
-        std::fs::read_dir(folder).unwrap().filter(|f| f.as_ref().unwrap().file_name() != "mod.rs").count();
+    let frame = ["mod.rs", "change.rs", "prelude.rs", "score.rs", "signals.rs"];
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name());
+    let files = files.filter(|file| !frame.iter().any(|known| file == known)).count();
     assert_eq!(files, CATALOGUE.len());
 }
 
+/// One small network per family.
+fn networks() -> Vec<Architecture> {
+    let cell =
+        foretell::space::read_architecture(&json!({"family": "recurrent", "vocab_size": 30, "embed_dim": 12,
+        "hidden_size": 16, "context_len": 9, "nodes": [
+            {"name": "a", "op": "linear", "inputs": ["x", "h_prev_0"]},
+            {"name": "h_new_0", "op": "activation_tanh", "inputs": ["a"]}]}));
+    let sampled = shrunken().map(|space| space.sample(&mut Seed(1).stream("proxies", 0)));
+    sampled.map(small).chain([cell.unwrap()]).collect()
+}
+
+/// The same with few pixels, words and tokens, where the family has them.
+fn small(mut architecture: Architecture) -> Architecture {
+    let side = if architecture.family().name() == "vit" { 56 } else { 32 };
+    for (key, value) in
+        [("image_size", side), ("num_classes", 10), ("context_len", 12), ("max_position_embeddings", 12)]
+    {
+        if architecture.family().knows(key) {
+            architecture = architecture.with(key, &json!(value)).unwrap();
+        }
+    }
+    architecture
+}
+
+fn all_scores(threads: usize) -> Vec<Vec<Vec<Result<u64, &'static str>>>> {
+    let scorer = Scorer::new(Request::parse_list("all").unwrap(), Options::default());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let table = pool.install(|| scorer.table(&networks(), &[0, 1], &|| {}));
+    let bits = |score: &foretell::error::Result<Score>| match score {
+        Ok(score) => Ok(score.value.to_bits()),
+        Err(error) => Err(error.kind()),
+    };
+    table.iter().map(|row| row.iter().map(|cell| cell.scores.iter().map(bits).collect()).collect()).collect()
+}
+
+/// Every proxy of the catalogue on every family: a finite number or a typed refusal, the same bits for any thread count.
 #[test]
 fn scores_are_finite_or_named_errors_and_repeat_bit_by_bit() {
-    for space in presets() {
-        let architecture = space.sample(&mut Seed(1).stream("proxies", 0));
-        for request in Request::all().unwrap() {
-            match (request.score(&architecture), request.score(&architecture)) {
-                (Ok(a), Ok(b)) => assert!(a.is_finite() && a.to_bits() == b.to_bits(), "{}", request.label()),
-                (Err(a), Err(_)) => {
-                    assert_eq!(a.kind(), "not-defined", "{} on {}: {a}", request.label(), space.name())
+    let (one, requests, networks) = (all_scores(1), Request::parse_list("all").unwrap(), networks());
+    let mut defined = vec![0; requests.len()];
+    for (row, network) in one.iter().zip(&networks) {
+        for ((cell, request), defined) in row.iter().zip(&requests).zip(&mut defined) {
+            for score in cell {
+                match score {
+                    Ok(_) => *defined += 1,
+                    Err(kind) => {
+                        let named = ["not-defined", "degenerate"].contains(kind);
+                        assert!(named, "{} on {}: {kind}", request.label(), network.family().name());
+                    }
                 }
-                _ => panic!("{} is defined only sometimes", request.label()),
             }
+        }
+    }
+    for (request, defined) in requests.iter().zip(defined) {
+        assert!(defined > 0, "{} scores nothing", request.label());
+    }
+    assert_eq!(one, all_scores(2));
+    assert_eq!(one, all_scores(8));
+}
+
+/// Asked for alone, a proxy says what it says in company.
+#[test]
+fn company_changes_no_score() {
+    let networks = networks();
+    let together = all_scores(2);
+    for (place, entry) in CATALOGUE.iter().enumerate() {
+        let scorer = Scorer::new(vec![Request::parse(entry.about.name).unwrap()], Options::default());
+        for (network, row) in networks.iter().zip(&together) {
+            let alone = &scorer.score(network, 0, &mut Workers::default()).scores[0];
+            let alone = alone.as_ref().map(|score| score.value.to_bits()).map_err(|e| e.kind());
+            assert_eq!(alone, row[place][0], "{} on {}", entry.about.name, network.family().name());
         }
     }
 }
@@ -59,8 +121,8 @@ fn shape_proxies_do_not_see_the_order_of_layers() {
             }
         }
         let reversed = foretell::space::read_architecture(&object.into()).unwrap();
-        for request in Request::all().unwrap() {
-            if let (Ok(a), Ok(b)) = (request.score(&architecture), request.score(&reversed)) {
+        for request in Request::parse_list("shape").unwrap() {
+            if let (Ok(a), Ok(b)) = (request.of_shape(&architecture), request.of_shape(&reversed)) {
                 assert_eq!(a.to_bits(), b.to_bits(), "{} on {}", request.label(), space.name());
             }
         }

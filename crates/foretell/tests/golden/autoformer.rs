@@ -1,6 +1,7 @@
 //! AutoFormer sub-networks: logits, features, every block, the loss, and each layer's gradient through SNIP.
 
 use super::case::{Case, Precision};
+use foretell::architecture::Architecture;
 use foretell::engine::buffer::Workspace;
 use foretell::engine::cross_entropy::cross_entropy;
 use foretell::engine::matmul::MatMut;
@@ -15,7 +16,7 @@ pub fn check(case: &Case, precision: Precision) -> usize {
     }
 }
 
-fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
+pub fn architecture(case: &Case) -> Architecture {
     let keys = [
         ("image_size", "img_size"),
         ("patch_size", "patch_size"),
@@ -31,10 +32,14 @@ fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
         ("max_relative_position", "max_relative_position"),
     ];
     let pooling = if case.arch["global_pool"] == true { "mean" } else { "class" };
-    let architecture = case.architecture("vit", &keys, json!({"pooling": pooling}));
+    case.architecture("vit", &keys, json!({"pooling": pooling}))
+}
+
+fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
+    let architecture = architecture(case);
     let weights: Weights<S> = case.weights(&architecture);
     let (mut space, batch) = (Workspace::new(), case.arch["batch"].as_u64().unwrap() as usize);
-    let input = Input::Images { pixels: case.floats("images"), batch };
+    let input = Input::images(case.floats("images"), batch);
     let mut tape = Tape::new(&weights, &mut space, true);
     let output = forward(&architecture, &input, &mut tape);
     // Both records were made with the f64 values as the truth.

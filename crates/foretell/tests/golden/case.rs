@@ -18,7 +18,7 @@ pub struct Case {
     pub name: String,
     pub arch: Map<String, Value>,
     pub expected: Value,
-    folder: PathBuf,
+    pub folder: PathBuf,
 }
 
 /// The cases in the repository, and those of `FORETELL_GOLDEN` (default: beside the checkout) where they are.

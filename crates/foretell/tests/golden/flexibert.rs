@@ -14,7 +14,7 @@ pub fn check(case: &Case, precision: Precision) -> usize {
     }
 }
 
-fn architecture(case: &Case) -> Architecture {
+pub fn architecture(case: &Case) -> Architecture {
     let layers = case.arch["encoder_layers"].as_array().unwrap();
     let each = |key: &str| -> Value { layers.iter().map(|layer| layer[key].clone()).collect() };
     let keys = ["vocab_size", "embedding_size", "hidden_size", "max_position_embeddings", "type_vocab_size"];

@@ -2,7 +2,7 @@
 //! tensor, and the parameter counts.
 
 use super::case::{Case, Precision};
-use foretell::architecture::Part;
+use foretell::architecture::{Architecture, Part};
 use foretell::engine::buffer::Workspace;
 use foretell::engine::scalar::Scalar;
 use foretell::network::{Input, Layout, Mark, Tape, Weights, forward};
@@ -15,7 +15,7 @@ pub fn check(case: &Case, precision: Precision) -> usize {
     }
 }
 
-fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
+pub fn architecture(case: &Case) -> Architecture {
     let keys = [
         ("vocab_size", "vocab_size"),
         ("context_len", "n_positions"),
@@ -30,7 +30,11 @@ fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
     let tied = case.arch["tie_projs"].as_array().unwrap()[1..].iter().all(|tied| tied == true);
     let div_val = case.arch.get("div_val").cloned().unwrap_or(json!(1));
     let more = json!({"cutoffs": cutoffs, "tie_projs": tied, "div_val": div_val});
-    let architecture = case.architecture("gpt2", &keys, more);
+    case.architecture("gpt2", &keys, more)
+}
+
+fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
+    let architecture = architecture(case);
     let weights: Weights<S> = case.weights(&architecture);
     let (mut space, batch) = (Workspace::new(), case.arch["batch"].as_u64().unwrap() as usize);
     let input =

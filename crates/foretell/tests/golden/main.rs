@@ -6,6 +6,7 @@ mod autoformer;
 mod case;
 mod flexibert;
 mod gpt2;
+mod metrics;
 mod pit;
 mod recurrent;
 
@@ -17,6 +18,15 @@ fn every_case_in_both_precisions() {
         let counts = [Precision::F64, Precision::F32].map(|precision| check(case, precision));
         println!("{}: {} values in f64, {} in f32", case.name, counts[0], counts[1]);
         assert!(counts.iter().all(|count| *count > 5), "{} compared nothing", case.name);
+    }
+}
+
+/// Every recorded metric by the proxy that claims to be it.
+#[test]
+fn every_metric_in_both_precisions() {
+    for case in &case::all() {
+        let counts = [Precision::F64, Precision::F32].map(|precision| metrics::check(case, precision));
+        println!("{}: {} metrics in f64, {} in f32", case.name, counts[0], counts[1]);
     }
 }
 

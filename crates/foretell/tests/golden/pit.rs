@@ -1,6 +1,7 @@
 //! Pooling vision transformers: logits, the loss, and each layer's gradient through SNIP and its norm.
 
 use super::case::{Case, Precision};
+use foretell::architecture::Architecture;
 use foretell::engine::buffer::Workspace;
 use foretell::engine::cross_entropy::cross_entropy;
 use foretell::engine::matmul::MatMut;
@@ -15,7 +16,7 @@ pub fn check(case: &Case, precision: Precision) -> usize {
     }
 }
 
-fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
+pub fn architecture(case: &Case) -> Architecture {
     let keys = [
         ("image_size", "img_size"),
         ("patch_size", "patch_size"),
@@ -25,10 +26,14 @@ fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
         ("mlp_ratio", "mlp_ratio"),
         ("num_classes", "num_classes"),
     ];
-    let architecture = case.architecture("pit", &keys, json!({"base_dim": case.arch["base_dims"][0]}));
+    case.architecture("pit", &keys, json!({"base_dim": case.arch["base_dims"][0]}))
+}
+
+fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
+    let architecture = architecture(case);
     let weights: Weights<S> = case.weights(&architecture);
     let targets = case.ids("targets");
-    let input = Input::Images { pixels: case.floats("images"), batch: targets.len() };
+    let input = Input::images(case.floats("images"), targets.len());
     let mut space = Workspace::new();
     let mut tape = Tape::new(&weights, &mut space, true);
     let logits = forward(&architecture, &input, &mut tape).logits.unwrap();

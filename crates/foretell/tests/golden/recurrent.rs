@@ -1,7 +1,7 @@
 //! Recurrent cells: every layer's output, the gradient at the embedding, at the hidden states and at the weights.
 
 use super::case::{Case, Precision};
-use foretell::architecture::Recipe;
+use foretell::architecture::{Architecture, Recipe};
 use foretell::engine::buffer::Workspace;
 use foretell::engine::scalar::Scalar;
 use foretell::network::{Input, Mark, Tape, Weights, forward};
@@ -15,7 +15,7 @@ pub fn check(case: &Case, precision: Precision) -> usize {
     }
 }
 
-fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
+pub fn architecture(case: &Case) -> Architecture {
     let keys = [
         ("vocab_size", "ntoken"),
         ("embed_dim", "emb"),
@@ -24,7 +24,11 @@ fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
         ("context_len", "bptt"),
         ("recipe", "recipe"),
     ];
-    let architecture = case.architecture("recurrent", &keys, json!({}));
+    case.architecture("recurrent", &keys, json!({}))
+}
+
+fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
+    let architecture = architecture(case);
     let names = Recipe::names_from_json(&case.arch["recipe"]).unwrap();
     let theirs = |name: &str| rename(name, &names);
     let weights: Weights<S> = case.weights_named(&architecture, &theirs);
@@ -77,10 +81,7 @@ fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
         let tied = name.starts_with("decoder.weight");
         let name = if tied { "encoder.weight" } else { name };
         let (param, _) = weights.layout.tensors().find(|(_, tensor)| theirs(&tensor.name()) == name).unwrap();
-        // The reference looks up with padding_idx -1: the last word of the vocabulary gets no gradient.
-        let unseen = if tied { weights.layout.stored(param).1 } else { 0 };
-        let counted = weights.get(param).len() - unseen;
-        let found = saliency(&weights.get(param)[..counted], &gradients.get(param)[..counted]);
+        let found = saliency(weights.get(param), gradients.get(param));
         precision.near(found, term["f64"].as_f64().unwrap(), &format!("{} saliency of {name}", case.name));
         checked += 1;
     }
@@ -93,7 +94,7 @@ fn saliency<S: Scalar>(x: &[S], dx: &[S]) -> f64 {
 }
 
 /// A tensor's name with the recipe's own name of the node instead of `node_{}`.
-fn rename(ours: &str, names: &[String]) -> String {
+pub fn rename(ours: &str, names: &[String]) -> String {
     let parts = ours.split('.').map(|part| match part.strip_prefix("node_") {
         Some(node) => names[node.parse::<usize>().unwrap()].as_str(),
         None => part,

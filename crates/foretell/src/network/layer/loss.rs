@@ -3,9 +3,25 @@
 use crate::engine::cross_entropy::cross_entropy;
 use crate::engine::matmul::MatMut;
 use crate::engine::scalar::Scalar;
-use crate::network::{Reverse, Tape, Value};
+use crate::network::{Output, Param, Reverse, Tape, Value};
 
 impl<S: Scalar> Tape<'_, S> {
+    /// The output layer of a language model: the logits of all words unless nobody wants them, the loss if there are labels.
+    pub(in crate::network) fn language_model(
+        &mut self,
+        features: Value,
+        words: Param,
+        bias: Option<Param>,
+        labels: &[u32],
+    ) -> Output {
+        if self.headless && labels.is_empty() {
+            return Output { features, logits: None, loss: None };
+        }
+        let logits = self.linear_by(features, words, bias);
+        let loss = (!labels.is_empty()).then(|| self.cross_entropy(logits, labels.to_vec(), 1.0));
+        Output { features, logits: Some(logits), loss }
+    }
+
     /// `weight` times the mean cross-entropy of rows of logits, a 1 x 1 value.
     pub fn cross_entropy(&mut self, logits: Value, labels: Vec<u32>, weight: f64) -> Value {
         let weight = S::from_f64(weight);

@@ -3,16 +3,20 @@
 use crate::engine::matmul::{Mat, MatMut};
 use crate::engine::rms_norm::RmsNorm;
 use crate::engine::scalar::Scalar;
-use crate::network::{Param, Reverse, Tape, Value};
+use crate::network::{Mark, Param, Reverse, Tape, Value};
 
 impl<S: Scalar> Tape<'_, S> {
     /// RMS norm over the columns.
     pub fn rms_norm(&mut self, x: Value, gain: Param, eps: f64) -> Value {
+        if self.unnormed {
+            return x;
+        }
         let (rows, cols) = self.shape(x);
         let (mut inverse, mut y) = (self.space.take(rows), self.space.take(rows * cols));
         let layer = RmsNorm { gain: self.weights.get(gain), eps };
         layer.forward(self.get(x), MatMut::new(&mut y, rows, cols), &mut inverse);
         let y = self.put(y, rows, cols);
+        self.mark(Mark::Normed(gain), y);
         self.push(y, move |back, dy| {
             let Reverse { weights, values, gradients, weight_gradients, space } = back;
             let layer = RmsNorm { gain: weights.get(gain), eps };

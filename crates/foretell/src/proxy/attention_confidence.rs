@@ -1,0 +1,104 @@
+//! Attention confidence: how sharply attention picks.
+//!
+//! ```text
+//! of=linear: s = Σ_m mean_{b,d} max_t y_m[b,t,d]        m: outputs of the query, key, value and transform maps
+//! of=map:    s = Σ_l mean_{b,h,q} max_k P_l[b,h,q,k]        P: attention probabilities
+//! ```
+//!
+//! - Paper: Serianni & Kalita (ACL 2023), after *Analyzing multi-head self-attention* (Voita et al., 2019).
+//! - Direction: higher is better. Cost: one forward pass.
+//! - Departures from the paper: it prints maps; the released code, whose figures are published, takes outputs of linear
+//!   maps, which is the default. For decoders these are all matrices, as in LPZero.
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AttentionConfidence {
+    of: Of,
+}
+
+#[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Of {
+    #[default]
+    Linear,
+    Map,
+}
+
+pub(super) const ABOUT: &About = &About {
+    name: "attention-confidence",
+    sentence: "Attention confidence: how sharply attention picks.",
+    formula: "s = Σ_m mean_{b,d} max_t y_m[b,t,d]",
+    paper: "Serianni & Kalita (2023)",
+    cost: Cost::Forward,
+    options: &[("of", "linear", "linear (as released) or map (as printed)")],
+    variants: &[("published", "train=true"), ("paper", "of=map,normalise=true")],
+    departures: "outputs of linear maps instead of attention maps, as released",
+    published: "FlexiBERT .475/.666; GPT-2 .676/.850 (LPZero)",
+    ..About::SHAPE
+};
+
+impl AttentionConfidence {
+    fn pass(&self) -> Pass {
+        Pass::forward().keep(if self.of == Of::Linear { Signal::Outputs } else { Signal::Attention })
+    }
+}
+
+/// Whether a map feeds attention; decoders count all of theirs.
+fn counts(architecture: &Architecture, tensor: &Tensor) -> bool {
+    let decoder = matches!(architecture.family().name(), "gpt2" | "transformer-xl" | "llama");
+    let feeds = matches!(
+        tensor.role,
+        Role::Query
+            | Role::Key
+            | Role::Value
+            | Role::QueryMultiplier
+            | Role::QueryKeyValue
+            | Role::KeyValue
+            | Role::Transform
+    );
+    feeds || decoder && tensor.block.is_some() && matches!(tensor.role.part(), Part::Attention | Part::Ffn)
+}
+
+impl Proxy for AttentionConfidence {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+        vec![self.pass()]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let observed = seen.pass(&self.pass())?;
+        let mut terms = Vec::new();
+        if self.of == Of::Map {
+            for (block, map) in
+                observed.kept(|mark| if let Mark::Attention(block) = mark { Some(block) } else { None })
+            {
+                let largest = |i| (0..map.cols()).map(|j| map.at(i, j)).fold(f64::NEG_INFINITY, f64::max);
+                let mean = (0..map.rows()).map(largest).sum::<f64>() / map.rows() as f64;
+                terms.push(Term::of(format!("block {block}"), block, mean));
+            }
+        } else {
+            let chosen = |mark| match mark {
+                Mark::Output(param) if counts(seen.architecture, observed.tensor(param)) => Some(param),
+                _ => None,
+            };
+            for (param, y) in observed.kept(chosen) {
+                let tokens = y.rows() / observed.seen.batch;
+                let largest = |b: usize, j: usize| {
+                    (0..tokens).map(|t| y.at(b * tokens + t, j)).fold(f64::NEG_INFINITY, f64::max)
+                };
+                let sample = |b: usize| (0..y.cols()).map(|j| largest(b, j)).sum::<f64>();
+                let mean = (0..observed.seen.batch).map(sample).sum::<f64>()
+                    / (observed.seen.batch * y.cols()) as f64;
+                let tensor = observed.tensor(param);
+                terms.push(Term::of(tensor.name(), tensor.block, mean));
+            }
+        }
+        match terms.is_empty() {
+            true => seen.undefined(ABOUT, "there is no attention"),
+            false => Ok(Score::sum(terms)),
+        }
+    }
+}

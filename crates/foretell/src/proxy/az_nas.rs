@@ -1,0 +1,117 @@
+//! AZ-NAS: expressivity, trainability and complexity, combined by the logarithm of ranks.
+//!
+//! ```text
+//! expressivity  = Σ_l −Σ_i p_i ln p_i,  p: eigenvalues of the centred token covariance of block l, normalised
+//! trainability  = mean_l 2 − σ − 1/(σ + 1e-6),  σ: largest singular value of g_inᵀ g_out / (samples · tokens)
+//! complexity    = FLOPs
+//! s(A) = Σ_parts ln(rank / N)        within the set
+//! ```
+//!
+//! g_out are random signs at the output of block l, g_in what they become at its input.
+//!
+//! - Paper: *AZ-NAS: Assembling zero-cost proxies* (Lee & Ham, CVPR 2024), AutoFormer variant.
+//! - Direction: higher is better. Cost: a forward pass and a backward pass through every block.
+//! - Departures from the paper: blocks whose input and output differ in shape, and the first, are left out of
+//!   trainability.
+use super::jacobian_covariance::gram;
+use super::prelude::*;
+use crate::architecture::Counter;
+
+/// See the [module documentation](self).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AzNas {}
+
+pub(super) const ABOUT: &About = &About {
+    name: "az-nas",
+    sentence: "AZ-NAS: expressivity, trainability and complexity, combined by the logarithm of ranks.",
+    formula: "s(A) = Σ_parts ln(rank / N)",
+    paper: "AZ-NAS (Lee & Ham, 2024)",
+    cost: Cost::Backward,
+    parts: &["expressivity", "trainability", "complexity"],
+    departures: "the first block and those that change shape are left out of trainability",
+    ..About::SHAPE
+};
+
+fn pass() -> Pass {
+    Pass { derivative: Derivative::Values, ..Pass::forward() }
+        .keep(Signal::Blocks)
+        .keep(Signal::BlockGradients)
+}
+
+/// Entropy of the normalised eigenvalues of the covariance of rows.
+fn entropy(rows: &View) -> Result<f64> {
+    let (n, d) = (rows.rows(), rows.cols());
+    let mut centred = rows.to_vec();
+    for j in 0..d {
+        let mean = (0..n).map(|i| centred[i * d + j]).sum::<f64>() / n as f64;
+        (0..n).for_each(|i| centred[i * d + j] -= mean);
+    }
+    // The smaller of both Gram matrices has all eigenvalues that are not zero.
+    let (kernel, size) = if n < d {
+        (gram(&centred, n), n)
+    } else {
+        let columns = View::F64(Mat::new(&centred, n, d)).t().to_vec();
+        (gram(&columns, d), d)
+    };
+    let values = linalg::symmetric_eigenvalues(Mat::new(&kernel, size, size));
+    let values = values.map_err(|e| Error::NonFinite {
+        proxy: ABOUT.name,
+        value: e.to_string(),
+        place: "block".into(),
+    })?;
+    let total: f64 = values.iter().map(|v| v.max(0.0)).sum();
+    Ok(values.iter().map(|v| v.max(0.0) / total).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum())
+}
+
+impl Proxy for AzNas {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+        vec![pass()]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let observed = seen.pass(&pass())?;
+        let blocks = observed.kept(|mark| if let Mark::Block(block) = mark { Some(block) } else { None });
+        let mut terms = Vec::new();
+        for (block, features) in &blocks {
+            terms.push(Term::of(format!("block {block}"), *block, entropy(features)?));
+        }
+        let gradients = observed.kept_gradients(Some);
+        let of = |mark| gradients.iter().find(|(m, _)| *m == mark).map(|(_, g)| *g);
+        let mut trainable = Vec::new();
+        for (block, _) in &blocks {
+            let (Some(g_in), Some(g_out)) = (of(Mark::BlockInput(*block)), of(Mark::Block(*block))) else {
+                continue;
+            };
+            if (g_in.rows(), g_in.cols()) != (g_out.rows(), g_out.cols()) {
+                continue;
+            }
+            let (a, b) = (g_in.to_vec(), g_out.to_vec());
+            let (n, d) = (g_in.rows(), g_in.cols());
+            let mut product = vec![0.0; d * d];
+            linalg::product(Mat::new(&a, n, d).t(), Mat::new(&b, n, d), &mut product);
+            let values = linalg::singular_values(Mat::new(&product, d, d));
+            let values = values.map_err(|e| Error::NonFinite {
+                proxy: ABOUT.name,
+                value: e.to_string(),
+                place: format!("block {block}"),
+            })?;
+            let sigma = values[0] / n as f64;
+            trainable.push(2.0 - sigma - 1.0 / (sigma + 1e-6));
+        }
+        if trainable.is_empty() {
+            return seen.undefined(ABOUT, "it needs two blocks of one shape");
+        }
+        let expressivity = terms.iter().map(|term| term.value).sum();
+        let trainability = trainable.iter().sum::<f64>() / trainable.len() as f64;
+        let complexity = seen.architecture.flops(Counter::Exact).unwrap_or(0) as f64;
+        Ok(Score::set(vec![expressivity, trainability, complexity], terms))
+    }
+    fn within(&self, set: &[Vec<f64>]) -> Vec<f64> {
+        let n = set.len() as f64;
+        let columns = [0, 1, 2].map(|part| ranks(set.iter().map(|parts| parts[part])));
+        (0..set.len()).map(|i| columns.iter().map(|ranks| (ranks[i] / n).ln()).sum()).collect()
+    }
+}

@@ -1,0 +1,49 @@
+//! DSS++: the rank of diversity plus the rank of saliency within a set.
+//!
+//! ```text
+//! s(A) = rank(Σ_l D_l(A)) + rank(Σ_l S_l(A))        D, S: as in dss    rank 1: the worst of the set
+//! ```
+//!
+//! - Paper: *T-Razor* eq. 10.
+//! - Direction: higher is better. Cost: as [dss](super::dss); ranks are taken anew whenever the set grows.
+//! - Departures from the paper: ties share their average rank. Options as for dss.
+use super::dss::{Dss, OPTIONS};
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub struct DssPlusPlus(Dss);
+
+pub(super) const ABOUT: &About = &About {
+    name: "dss++",
+    sentence: "DSS++: the rank of diversity plus the rank of saliency within a set.",
+    formula: "s(A) = rank(Σ_l D_l) + rank(Σ_l S_l)",
+    paper: "T-Razor eq. 10",
+    cost: Cost::Backward,
+    options: OPTIONS,
+    parts: &["diversity", "saliency"],
+    departures: "ties share their average rank",
+    published: "AutoFormer .716, .664, .431 (T-Razor)",
+    ..About::SHAPE
+};
+
+impl Proxy for DssPlusPlus {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
+        vec![self.0.pass(architecture)]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let (mut terms, salient) = self.0.terms(ABOUT, seen)?;
+        let total = |terms: &[Term]| terms.iter().map(|term| term.value).sum();
+        let parts = vec![total(&terms), total(&salient)];
+        terms.extend(salient);
+        Ok(Score::set(parts, terms).note(seen.trap(&self.0.pass(seen.architecture))))
+    }
+    fn within(&self, set: &[Vec<f64>]) -> Vec<f64> {
+        let [diversity, saliency] = [0, 1].map(|part| ranks(set.iter().map(|parts| parts[part])));
+        diversity.iter().zip(saliency).map(|(d, s)| d + s).collect()
+    }
+}

@@ -1,0 +1,52 @@
+//! EZNAS: the formula found by genetic programming, as LPZero runs it.
+//!
+//! ```text
+//! s = Σ_ℓ sigmoid(ln |det(sign(g) sign(g)ᵀ)|)        g: gradient of matrix ℓ as stored
+//! ```
+//!
+//! - Paper: *EZNAS: Evolving zero-cost proxies for NAS scoring* (Akhauri et al., NeurIPS 2022), in LPZero's form.
+//! - Direction: higher is better. Cost: one forward, one backward, and a determinant per matrix.
+//! - Departures from the paper: none known. The sigmoid saturates: 1 where the rows of sign(g) are independent, 0 where
+//!   they are not, so this is close to counting matrices that are not taller than wide.
+use super::jacobian_covariance::gram;
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Eznas {}
+
+pub(super) const ABOUT: &About = &About {
+    name: "eznas",
+    sentence: "EZNAS: the formula found by genetic programming, as LPZero runs it.",
+    formula: "s = Σ_ℓ sigmoid(ln |det(sign(g) sign(g)ᵀ)|)",
+    paper: "EZNAS (Akhauri et al., 2022)",
+    cost: Cost::Backward,
+    variants: &[("published", "train=true")],
+    published: "FlexiBERT .483/.698; GPT-2 .489/.704 (LPZero)",
+    ..About::SHAPE
+};
+
+impl Proxy for Eznas {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+        vec![Pass::backward(Loss::Natural)]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let seen = seen.pass(&Pass::backward(Loss::Natural))?;
+        seen.sum(ABOUT, Layers::Linear, |layer| {
+            let (rows, cols) = (layer.gradient.rows(), layer.gradient.cols());
+            if rows > cols {
+                // Singular by count.
+                return Ok(0.0);
+            }
+            let sign = |g: f64| if g == 0.0 { 0.0 } else { g.signum() };
+            let signs: Vec<f64> = layer.gradient.to_vec().into_iter().map(sign).collect();
+            let log = linalg::log_abs_det(Mat::new(&gram(&signs, rows), rows, rows))
+                .map_err(|e| unsolved(ABOUT, layer.tensor, e))?;
+            Ok(1.0 / (1.0 + (-log).exp()))
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! Fisher: how much the loss depends on each output of each layer.
+//!
+//! ```text
+//! s = Σ_ℓ n_ℓ Σ_c ½ mean_t (a_c · ∂L/∂a_c)²        a: output of layer ℓ    t: samples and tokens    n_ℓ: see below
+//! ```
+//!
+//! - Paper: *Faster gaze prediction with dense networks and Fisher pruning* (Theis et al., 2018), as in Abdelfattah 2021.
+//! - Direction: higher is better. Cost: one forward, one backward.
+//! - Departures from the paper: n_ℓ is the second size of the stored matrix (inputs, for GPT-2 outputs), because the
+//!   released code spreads the value of an output over its weights; `broadcast=false` takes 1.
+use super::prelude::*;
+use rustc_hash::FxHashMap;
+
+/// See the [module documentation](self).
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Fisher {
+    broadcast: bool,
+}
+
+impl Default for Fisher {
+    fn default() -> Self {
+        Fisher { broadcast: true }
+    }
+}
+
+pub(super) const ABOUT: &About = &About {
+    name: "fisher",
+    sentence: "Fisher: how much the loss depends on each output of each layer.",
+    formula: "s = Σ_ℓ n_ℓ Σ_c ½ mean_t (a_c · ∂L/∂a_c)²",
+    paper: "Fisher pruning (Theis et al., 2018)",
+    cost: Cost::Backward,
+    options: &[("broadcast", "true", "times the second size of the stored matrix, as released")],
+    variants: &[("published", "train=true"), ("lpzero-flexibert", "loss=sum,layers=first")],
+    published: "FlexiBERT .139/.209; GPT-2 .691/.872 (LPZero)",
+    ..About::SHAPE
+};
+
+fn pass() -> Pass {
+    Pass::backward(Loss::Natural).keep(Signal::Outputs).keep(Signal::OutputGradients)
+}
+
+impl Proxy for Fisher {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+        vec![pass()]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let observed = seen.pass(&pass())?;
+        let output = |mark| if let Mark::Output(param) = mark { Some(param) } else { None };
+        // A layer that runs at every step of time leaves several outputs; their gradients come in reverse order.
+        let mut gradients = observed.kept_gradients(output);
+        gradients.reverse();
+        let mut sums: FxHashMap<Param, (f64, usize)> = FxHashMap::default();
+        let mut next: FxHashMap<Param, std::vec::IntoIter<View>> = FxHashMap::default();
+        for (param, _) in &gradients {
+            let own = || {
+                gradients.iter().filter(|(p, _)| p == param).map(|(_, g)| *g).collect::<Vec<_>>().into_iter()
+            };
+            next.entry(*param).or_insert_with(own);
+        }
+        for (param, a) in observed.kept(output) {
+            let Some(g) = next.get_mut(&param).and_then(Iterator::next) else { continue };
+            let entry = sums.entry(param).or_default();
+            entry.0 += a.sum_with(&g, |a, g| (a * g).powi(2));
+            entry.1 += a.rows();
+        }
+        observed.sum(ABOUT, Layers::Linear, |layer| {
+            let (sum, rows) = sums.get(&layer.param).copied().unwrap_or((0.0, 1));
+            let times = if self.broadcast { layer.weight.cols() as f64 } else { 1.0 };
+            Ok(times * 0.5 * sum / rows as f64)
+        })
+    }
+}

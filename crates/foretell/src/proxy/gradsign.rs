@@ -1,0 +1,41 @@
+//! GradSign: how much samples agree on the direction of each weight.
+//!
+//! ```text
+//! s = Σ_k |Σ_i sign(∂ℓ_i/∂w_k)|        sign(0) = 0
+//! ```
+//!
+//! - Paper: *GradSign: Model performance inference with theoretical insights* (Zhang & Jia, ICLR 2022).
+//! - Direction: higher is better. Cost: a backward pass per sample.
+//! - Departures from the paper: none known.
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GradSign {}
+
+pub(super) const ABOUT: &About = &About {
+    name: "gradsign",
+    sentence: "GradSign: how much samples agree on the direction of each weight.",
+    formula: "s = Σ_k |Σ_i sign(∂ℓ_i/∂w_k)|",
+    paper: "GradSign (Zhang & Jia, 2022)",
+    cost: Cost::Samples,
+    published: "AutoFormer .232, .176, .128 (T-Razor)",
+    ..About::SHAPE
+};
+
+fn pass() -> Pass {
+    Pass { derivative: Derivative::Samples(Fold::Signs, Layers::Linear), ..Pass::backward(Loss::Natural) }
+}
+
+impl Proxy for GradSign {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+        vec![pass()]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        Ok(Score::from(seen.pass(&pass())?.seen.numbers[0]))
+    }
+}

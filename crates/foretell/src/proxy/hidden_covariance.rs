@@ -1,0 +1,92 @@
+//! Hidden covariance: how independently the hidden units of a recurrent layer vary.
+//!
+//! ```text
+//! s = −Σ_n ln(λ_n + k) + 1/(λ_n + k),  k = 1e-5        λ: eigenvalues of the correlation of units over samples and steps
+//! ```
+//!
+//! The states are those entering each step, the first of which is zero.
+//!
+//! - Paper: *Training-free Neural Architecture Search for RNNs and Transformers* (Serianni & Kalita, ACL 2023).
+//! - Direction: higher is better. Cost: one forward pass.
+//! - Departures from the paper: it prints a correlation over inputs (`over=samples`); the released code, whose figures
+//!   are published, correlates hidden units, which is the default.
+use super::jacobian_covariance::spread;
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HiddenCovariance {
+    layer: u32,
+    over: Over,
+}
+
+#[derive(Debug, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Over {
+    Units,
+    Samples,
+}
+
+impl Default for HiddenCovariance {
+    fn default() -> Self {
+        HiddenCovariance { layer: 1, over: Over::Units }
+    }
+}
+
+pub(super) const ABOUT: &About = &About {
+    name: "hidden-covariance",
+    sentence: "Hidden covariance: how independently the hidden units of a recurrent layer vary.",
+    formula: "s = −Σ_n ln(λ_n + 1e-5) + 1/(λ_n + 1e-5)",
+    paper: "Serianni & Kalita (2023)",
+    cost: Cost::Forward,
+    options: &[
+        ("layer", "1", "which recurrent layer, from 1"),
+        ("over", "units", "units (as released) or samples (as printed)"),
+    ],
+    departures: "a correlation of hidden units, as released, not of inputs",
+    published: "NAS-Bench-NLP layers 1 to 3: .372/.524, .314/.457, .247/.367",
+    ..About::SHAPE
+};
+
+fn pass() -> Pass {
+    Pass::forward().keep(Signal::Hidden)
+}
+
+impl Proxy for HiddenCovariance {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
+        if architecture.family().name() == "recurrent" { vec![pass()] } else { Vec::new() }
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        if seen.architecture.family().name() != "recurrent" {
+            return seen.undefined(ABOUT, "it looks at recurrent states");
+        }
+        let wanted = self.layer.wrapping_sub(1);
+        let of_layer = |mark| matches!(mark, Mark::Hidden(layer, _) if layer == wanted).then_some(());
+        let states = seen.pass(&pass())?.kept(of_layer);
+        let Some((_, first)) = states.first() else {
+            return Err(Error::input("layer", format!("there is no recurrent layer {}", self.layer)));
+        };
+        let (batch, width) = (first.rows(), first.cols());
+        let columns: Vec<Vec<f64>> = states.iter().map(|(_, h)| h.t().to_vec()).collect();
+        let row = |unit: usize| {
+            columns.iter().flat_map(move |step| &step[unit * batch..(unit + 1) * batch]).copied()
+        };
+        match self.over {
+            Over::Units => {
+                let rows: Vec<f64> = (0..width).flat_map(row).collect();
+                spread(ABOUT, &rows, width)
+            }
+            Over::Samples => {
+                let sample = |b: usize| {
+                    columns.iter().flat_map(move |step| (0..width).map(move |unit| step[unit * batch + b]))
+                };
+                spread(ABOUT, &(0..batch).flat_map(sample).collect::<Vec<_>>(), batch)
+            }
+        }
+        .map(Score::from)
+    }
+}

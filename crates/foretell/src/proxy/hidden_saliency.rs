@@ -1,0 +1,59 @@
+//! Hidden saliency: how much the output depends on the hidden states.
+//!
+//! ```text
+//! s = −Σ_h Σ |h ⊙ ∂L/∂h|        h: states entering each step    L: half the squared output
+//! ```
+//!
+//! - Paper: Serianni & Kalita (ACL 2023).
+//! - Direction: the original was found to be lower-is-better; its sign is turned. Cost: one forward, one backward.
+//! - Departures from the paper: one pass; the released code adds up all passes that it happens to run.
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HiddenSaliency {}
+
+pub(super) const ABOUT: &About = &About {
+    name: "hidden-saliency",
+    sentence: "Hidden saliency: how much the output depends on the hidden states.",
+    formula: "s = −Σ_h Σ |h ⊙ ∂L/∂h|",
+    paper: "Serianni & Kalita (2023)",
+    cost: Cost::Backward,
+    flipped: true,
+    departures: "one pass, not all that happen to run",
+    published: "NAS-Bench-NLP -.268/-.393, with their sign",
+    ..About::SHAPE
+};
+
+fn pass() -> Pass {
+    Pass::backward(Loss::Natural).keep(Signal::Hidden).keep(Signal::HiddenGradients)
+}
+
+impl Proxy for HiddenSaliency {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
+        if architecture.family().name() == "recurrent" { vec![pass()] } else { Vec::new() }
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        if seen.architecture.family().name() != "recurrent" {
+            return seen.undefined(ABOUT, "it looks at recurrent states");
+        }
+        let observed = seen.pass(&pass())?;
+        let place = |mark| if let Mark::Hidden(layer, step) = mark { Some((layer, step)) } else { None };
+        let gradients: rustc_hash::FxHashMap<(u32, u32), View> =
+            observed.kept_gradients(place).into_iter().collect();
+        let mut sums: Vec<f64> = Vec::new();
+        for ((layer, step), h) in observed.kept(place) {
+            sums.resize(sums.len().max(layer as usize + 1), 0.0);
+            // A state that nothing after depends on has no gradient.
+            if let Some(g) = gradients.get(&(layer, step)) {
+                sums[layer as usize] += h.sum_with(g, |h, g| (h * g).abs());
+            }
+        }
+        let term = |(layer, sum): (usize, f64)| Term::of(format!("layer {}", layer + 1), layer as u32, sum);
+        Ok(Score::sum(sums.into_iter().enumerate().map(term).collect()).turned())
+    }
+}

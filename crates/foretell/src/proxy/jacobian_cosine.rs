@@ -1,0 +1,62 @@
+//! Jacobian cosine: how far apart the samples' Jacobians point.
+//!
+//! ```text
+//! s = 1 − 1/(N² − N) · ½ Σ_{i≠j} |cos(J_i, J_j)|^(1/20)
+//! ```
+//!
+//! - Paper: *Improving zero-shot neural architecture search with parameters scoring* (Celotti et al., 2020).
+//! - Direction: higher is better. Cost: one forward, one backward.
+//! - Departures from the paper: the ½ is the released code's, the paper has none. The diagonal is exactly zero: a residue
+//!   of 1e-7 would be 0.45 under the twentieth root. Passes as for [jacobian-covariance](super::jacobian_covariance).
+use super::jacobian_covariance::{Rows, gram, jacobian, pass};
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct JacobianCosine {
+    of: Rows,
+}
+
+pub(super) const ABOUT: &About = &About {
+    name: "jacobian-cosine",
+    sentence: "Jacobian cosine: how far apart the samples' Jacobians point.",
+    formula: "s = 1 − 1/(N² − N) · ½ Σ_{i≠j} |cos(J_i, J_j)|^(1/20)",
+    paper: "Celotti et al. (2020); Serianni & Kalita (2023)",
+    cost: Cost::Backward,
+    options: &[("of", "samples", "samples: a row each, positions: a row per channel of the position table")],
+    variants: &[
+        ("published-flexibert", "of=positions,loss=sum,train=true"),
+        ("published-gpt2", "of=positions"),
+    ],
+    departures: "a diagonal of exactly zero; encoders use a random projection",
+    published: "FlexiBERT .116/.149; GPT-2 .227/.362 (LPZero); NAS-Bench-NLP .264/.398",
+    ..About::SHAPE
+};
+
+/// The score of n rows. A row of zeros is an error.
+pub(super) fn cosine(about: &'static About, rows: &[f64], n: usize) -> Result<f64> {
+    let products = gram(rows, n);
+    let norms: Vec<f64> = (0..n).map(|i| products[i * n + i].sqrt()).collect();
+    if let Some(row) = norms.iter().position(|norm| *norm == 0.0) {
+        let reason = "its gradient is exactly zero".into();
+        return Err(Error::Degenerate { proxy: about.name, place: format!("row {row}"), reason });
+    }
+    let pairs = (0..n).flat_map(|i| (0..n).filter(move |j| *j != i).map(move |j| (i, j)));
+    let root = |(i, j): (usize, usize)| (products[i * n + j] / (norms[i] * norms[j])).abs().powf(0.05);
+    Ok(1.0 - pairs.map(root).sum::<f64>() / 2.0 / (n * n - n) as f64)
+}
+
+impl Proxy for JacobianCosine {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
+        vec![pass(architecture, self.of)]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let pass = pass(seen.architecture, self.of);
+        let (rows, n) = jacobian(ABOUT, seen, &pass, self.of)?;
+        Ok(Score::from(cosine(ABOUT, &rows, n)?).note(seen.trap(&pass)))
+    }
+}

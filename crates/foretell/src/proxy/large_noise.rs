@@ -1,0 +1,84 @@
+//! Large noise: how much a Jacobian score changes when the embedded input is disturbed.
+//!
+//! ```text
+//! s = −(1 − |S(x) − S(x + a·v·ε)|)        a = 10    v: variance over the batch    ε ~ N(0, 1)    S: a Jacobian score
+//! ```
+//!
+//! - Paper: Serianni & Kalita (ACL 2023), after Celotti et al. (2020).
+//! - Direction: the original was found to be lower-is-better; its sign is turned. Cost: two forward and backward passes.
+//! - Departures from the paper: none known. `amplitude=0.1` is their small noise.
+use super::jacobian_cosine::cosine;
+use super::jacobian_covariance::{Rows, jacobian, pass, spread};
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LargeNoise {
+    of: Of,
+    amplitude: f64,
+}
+
+/// Which Jacobian score is compared.
+#[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Of {
+    #[default]
+    Covariance,
+    Cosine,
+}
+
+impl Default for LargeNoise {
+    fn default() -> Self {
+        LargeNoise { of: Of::Covariance, amplitude: 10.0 }
+    }
+}
+
+pub(super) const ABOUT: &About = &About {
+    name: "large-noise",
+    sentence: "Large noise: how much a Jacobian score changes when the embedded input is disturbed.",
+    formula: "s = −(1 − |S(x) − S(x + 10·v·ε)|)",
+    paper: "Serianni & Kalita (2023)",
+    cost: Cost::Passes,
+    flipped: true,
+    options: &[
+        ("of", "covariance", "which Jacobian score: covariance or cosine"),
+        ("amplitude", "10", "of the noise, in tenths: 0.1, 10, 100"),
+    ],
+    published: "NAS-Bench-NLP -.259/-.396, cosine -.273/-.410, with their sign",
+    ..About::SHAPE
+};
+
+/// The Jacobian pass with noise of this amplitude.
+pub(super) fn noisy(architecture: &Architecture, amplitude: f64) -> Pass {
+    Pass { noise: (10.0 * amplitude).round() as u32, ..pass(architecture, Rows::Samples) }
+}
+
+/// The Jacobian score under noise of this amplitude.
+pub(super) fn disturbed(about: &'static About, seen: &Signals, of: Of, amplitude: f64) -> Result<f64> {
+    let (rows, n) = jacobian(about, seen, &noisy(seen.architecture, amplitude), Rows::Samples)?;
+    match of {
+        Of::Covariance => spread(about, &rows, n),
+        Of::Cosine => cosine(about, &rows, n),
+    }
+}
+
+impl Proxy for LargeNoise {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
+        vec![noisy(architecture, 0.0), noisy(architecture, self.amplitude)]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        if !(0.1..=1e6).contains(&self.amplitude) {
+            return Err(Error::input(
+                "amplitude",
+                format!("{} is not between 0.1 and 1000000", self.amplitude),
+            ));
+        }
+        let [still, moved] =
+            [0.0, self.amplitude].map(|amplitude| disturbed(ABOUT, seen, self.of, amplitude));
+        Ok(Score::from(-(1.0 - (still? - moved?).abs())))
+    }
+}

@@ -1,0 +1,91 @@
+//! Length distortion: how much longer the network makes a circle.
+//!
+//! ```text
+//! s = log10 Σ_θ ‖dφ/dθ‖,  x(θ) = u₁ cos θ + u₂ sin θ        φ: features    u₁, u₂: orthonormal    norms: identity
+//! ```
+//!
+//! - Paper: *Auto-scaling vision transformers without training* (As-ViT; Chen et al., ICLR 2022).
+//! - Direction: higher is better. Cost: one forward-mode pass per point.
+//! - Departures from the paper: 16 points scaled up to the published 500 (`points=500` takes all), one circle, images of
+//!   the network's own size. Language models take the circle in their embedded input. Without norms lengths explode with
+//!   depth, hence the logarithm; `scale=linear` gives the sum itself, `norms=kept` keeps norms.
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LengthDistortion {
+    points: u32,
+    norms: Norms,
+    scale: Scale,
+}
+
+#[derive(Debug, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Norms {
+    Identity,
+    Kept,
+}
+
+#[derive(Debug, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Scale {
+    Log,
+    Linear,
+}
+
+impl Default for LengthDistortion {
+    fn default() -> Self {
+        LengthDistortion { points: 16, norms: Norms::Identity, scale: Scale::Log }
+    }
+}
+
+pub(super) const ABOUT: &About = &About {
+    name: "length-distortion",
+    aliases: &["ld"],
+    sentence: "Length distortion: how much longer the network makes a circle.",
+    formula: "s = log10 Σ_θ ‖dφ/dθ‖ along a circle in input space",
+    paper: "As-ViT (Chen et al., 2022)",
+    cost: Cost::Passes,
+    options: &[
+        ("points", "16", "points on the circle, from 2"),
+        ("norms", "identity", "identity or kept"),
+        ("scale", "log", "log: log10 of the sum scaled to 500 points; linear: the sum itself"),
+    ],
+    departures: "16 points scaled up to 500, one circle, full-size images",
+    published: "AutoFormer .52/.69, .60/.81, .59/.80; GPT-2 WikiText-103 .48/.64 (ETAS, own networks)",
+    ..About::SHAPE
+};
+
+impl LengthDistortion {
+    fn pass(&self) -> Pass {
+        let derivative = Derivative::Curve { points: self.points };
+        Pass { derivative, unnormed: self.norms == Norms::Identity, ..Pass::forward() }
+    }
+}
+
+impl Proxy for LengthDistortion {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+        vec![self.pass()]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        if !(2..=100_000).contains(&self.points) {
+            return Err(Error::input("points", format!("{} is not between 2 and 100000", self.points)));
+        }
+        let observed = seen.pass(&self.pass())?;
+        let speeds = observed.seen.numbers.iter().enumerate();
+        let score =
+            Score::sum(speeds.map(|(i, speed)| Term::of(format!("point {i}"), None, *speed)).collect());
+        if self.scale == Scale::Linear {
+            return Ok(score);
+        }
+        if score.value == 0.0 {
+            let reason = "features do not move with the input".into();
+            return Err(Error::Degenerate { proxy: ABOUT.name, place: "all points".into(), reason });
+        }
+        Ok(Score::from((score.value * 500.0 / f64::from(self.points)).log10()))
+    }
+}

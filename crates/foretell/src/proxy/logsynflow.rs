@@ -1,0 +1,63 @@
+//! Logarithmic SynFlow: synaptic flow with gradients tamed by a logarithm.
+//!
+//! ```text
+//! s = Σ_ℓ Σ |W_ℓ| · |ln |∂R/∂|W_ℓ|||        form=log1p: Σ |W_ℓ| · ln(1 + |∂R/∂|W_ℓ||)
+//! ```
+//!
+//! - Paper: *FreeREA* (Cavagnero et al., 2023) with ln(1 + g); *LPZero* eq. 16 has the form above.
+//! - Direction: higher is better. Cost: one forward, one backward, in double precision.
+//! - Departures from the paper: gradients of zero are skipped. As in [synflow](super::synflow) otherwise.
+use super::prelude::*;
+use super::synflow::{Masked, pass};
+
+/// See the [module documentation](self).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogSynFlow {
+    mask: Masked,
+    form: Form,
+}
+
+#[derive(Debug, Default, Deserialize, Clone, Copy)]
+#[serde(rename_all = "kebab-case")]
+enum Form {
+    #[default]
+    Log,
+    Log1p,
+}
+
+pub(super) const ABOUT: &About = &About {
+    name: "logsynflow",
+    sentence: "Logarithmic SynFlow: synaptic flow with gradients tamed by a logarithm.",
+    formula: "s = Σ_ℓ Σ |W_ℓ| · |ln |∂R/∂|W_ℓ|||",
+    paper: "LPZero eq. 16; FreeREA (Cavagnero et al., 2023)",
+    cost: Cost::Backward,
+    options: &[
+        ("form", "log", "log: |ln|g||, log1p: ln(1 + |g|)"),
+        ("mask", "causal", "causal, or released: future positions of GPT-2 are let in"),
+    ],
+    variants: &[("published", "mask=released"), ("lpzero-flexibert", "feed=data,loss=sum,layers=first")],
+    departures: "gradients of zero are skipped",
+    published: "FlexiBERT .334/.491; GPT-2 .836/.962 (LPZero)",
+    ..About::SHAPE
+};
+
+impl Proxy for LogSynFlow {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
+        vec![pass(architecture, self.mask)]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let seen = seen.pass(&pass(seen.architecture, self.mask))?;
+        let log = |g: f64| match self.form {
+            Form::Log if g == 0.0 => 0.0,
+            Form::Log => g.abs().ln().abs(),
+            Form::Log1p => g.abs().ln_1p(),
+        };
+        seen.sum(ABOUT, Layers::Linear, |layer| {
+            Ok(layer.gradient.sum_with(&layer.weight, |g, w| w.abs() * log(g)))
+        })
+    }
+}

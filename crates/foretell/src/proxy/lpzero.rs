@@ -1,0 +1,133 @@
+//! LPZero: the formulas that an evolution over formulas found best.
+//!
+//! ```text
+//! FlexiBERT, as executed:  s = mean_l mean(h²)        h: output of the query or transform map of layer l
+//! FlexiBERT, as printed:   s = Σ_l mean(1/h²) + log softmax_l(‖A‖_F)        A: outputs of the activations of layer l
+//! GPT-2:                   s = −mean_ℓ [mean(W²) + mean(softmax(g)²)]        softmax down the columns of g as stored
+//! ```
+//!
+//! - Paper: *LPZero: Language model zero-cost proxy search from zero* (Dong et al., EMNLP 2024), eq. 2.
+//! - Direction: higher is better; the GPT-2 formula is sorted upwards there and its sign is turned. Cost: one forward
+//!   pass (FlexiBERT), one forward and backward (GPT-2).
+//! - Departures from the paper: in the released code "revert" negates instead of inverting and the log-softmax of one
+//!   number is zero, which leaves the first line; `form=paper` is the second.
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LpZero {
+    winner: Winner,
+    form: Form,
+}
+
+#[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Winner {
+    #[default]
+    Auto,
+    Flexibert,
+    Gpt2,
+}
+
+#[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Form {
+    #[default]
+    Code,
+    Paper,
+}
+
+pub(super) const ABOUT: &About = &About {
+    name: "lpzero",
+    sentence: "LPZero: the formulas that an evolution over formulas found best.",
+    formula: "FlexiBERT: s = mean_l mean(h²); GPT-2: s = −mean_ℓ [mean(W²) + mean(softmax(g)²)]",
+    paper: "LPZero (Dong et al., 2024)",
+    cost: Cost::Backward,
+    flipped: true,
+    options: &[
+        ("winner", "auto", "flexibert or gpt2; auto: that of encoders, respectively of all others"),
+        ("form", "code", "code (as executed) or paper (as printed), for the FlexiBERT winner"),
+    ],
+    variants: &[("published", "train=true")],
+    departures: "as executed, not as printed",
+    published: "FlexiBERT .511/.748; GPT-2 .886/.980",
+    ..About::SHAPE
+};
+
+impl LpZero {
+    fn encoder(&self, architecture: &Architecture) -> bool {
+        let encoder = matches!(architecture.family().name(), "bert" | "flexibert");
+        self.winner == Winner::Flexibert || self.winner == Winner::Auto && encoder
+    }
+
+    fn pass(&self, architecture: &Architecture) -> Pass {
+        if self.encoder(architecture) {
+            Pass::forward().keep(Signal::Outputs).keep(Signal::Activations)
+        } else {
+            Pass::backward(Loss::Natural)
+        }
+    }
+}
+
+impl Proxy for LpZero {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
+        vec![self.pass(architecture)]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let observed = seen.pass(&self.pass(seen.architecture))?;
+        if !self.encoder(seen.architecture) {
+            let score = observed.sum(ABOUT, Layers::Linear, |layer| {
+                let squares = layer.weight.sum(|w| w * w) / (layer.weight.len() as f64 + 1e-9);
+                Ok(squares + softened(&layer.gradient))
+            })?;
+            let mean = score.value / score.terms.len() as f64;
+            return Ok(Score { value: mean, ..score }.turned());
+        }
+        let queries = observed.kept(|mark| match mark {
+            Mark::Output(param) if matches!(observed.tensor(param).role, Role::Query | Role::Transform) => {
+                Some(param)
+            }
+            _ => None,
+        });
+        if queries.is_empty() {
+            return seen.undefined(ABOUT, "there is no query or transform map");
+        }
+        let power = |h: f64| if self.form == Form::Paper { h.powi(-2) } else { h * h };
+        let mut terms: Vec<Term> = queries
+            .iter()
+            .map(|(param, h)| {
+                Term::of(
+                    observed.tensor(*param).name(),
+                    observed.tensor(*param).block,
+                    h.sum(power) / h.len() as f64,
+                )
+            })
+            .collect();
+        if self.form == Form::Paper {
+            let activations =
+                observed.kept(|mark| if let Mark::Activation(block) = mark { Some(block) } else { None });
+            let norms: Vec<f64> = activations.iter().map(|(_, a)| a.sum(|x| x * x).sqrt()).collect();
+            let largest = norms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let log_sum = norms.iter().map(|n| (n - largest).exp()).sum::<f64>().ln() + largest;
+            terms.iter_mut().zip(&norms).for_each(|(term, norm)| term.value += norm - log_sum);
+            return Ok(Score::sum(terms));
+        }
+        let score = Score::sum(terms);
+        Ok(Score { value: score.value / score.terms.len() as f64, ..score })
+    }
+}
+
+/// The mean square of the softmax down each stored column.
+fn softened(gradient: &View) -> f64 {
+    let columns = (0..gradient.cols()).map(|j| {
+        let largest = (0..gradient.rows()).map(|i| gradient.at(i, j)).fold(f64::NEG_INFINITY, f64::max);
+        let powers: Vec<f64> = (0..gradient.rows()).map(|i| (gradient.at(i, j) - largest).exp()).collect();
+        let sum: f64 = powers.iter().sum();
+        powers.iter().map(|p| (p / sum).powi(2)).sum::<f64>()
+    });
+    columns.sum::<f64>() / gradient.len() as f64
+}

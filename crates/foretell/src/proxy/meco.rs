@@ -1,0 +1,119 @@
+//! MeCo: how far feature maps are from being linearly dependent.
+//!
+//! ```text
+//! s = Σ_ℓ λ_min(corr(F_ℓ))        F_ℓ: output of block ℓ for one sample, rows: channels    corr: correlation of rows
+//! ```
+//!
+//! - Paper: *MeCo: Zero-shot NAS with one data and single forward pass* (Jiang et al., NeurIPS 2023).
+//! - Direction: higher is better. Cost: one forward pass of one sample.
+//! - Departures from the paper: outputs of blocks; the released code hooks every module (`at=modules`) and, for tokens,
+//!   correlates rows of tokens (`rows=tokens`). With more rows than observations λ_min is zero.
+use super::jacobian_covariance::correlation;
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Meco {
+    at: At,
+    rows: Rows,
+}
+
+#[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum At {
+    #[default]
+    Blocks,
+    Modules,
+}
+
+#[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Rows {
+    #[default]
+    Channels,
+    Tokens,
+}
+
+pub(super) const ABOUT: &About = &About {
+    name: "meco",
+    sentence: "MeCo: how far feature maps are from being linearly dependent.",
+    formula: "s = Σ_ℓ λ_min(corr(F_ℓ))",
+    paper: "MeCo (Jiang et al., 2023)",
+    cost: Cost::Forward,
+    options: &[
+        ("at", "blocks", "outputs of blocks, or of modules: linear maps, norms, activations and blocks"),
+        ("rows", "channels", "channels or tokens"),
+    ],
+    variants: &[("released", "at=modules,rows=tokens")],
+    departures: "outputs of blocks, not of every module",
+    published: "AutoFormer .46/.68, .47/.66, .47/.66; GPT-2 WikiText-103 .49/.65 (ETAS, own networks)",
+    ..About::SHAPE
+};
+
+impl Meco {
+    fn pass(&self) -> Pass {
+        let pass = Pass::forward().keep(Signal::Blocks);
+        match self.at {
+            At::Blocks => pass,
+            At::Modules => pass.keep(Signal::Outputs).keep(Signal::Normed).keep(Signal::Activations),
+        }
+    }
+}
+
+impl Proxy for Meco {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+        vec![self.pass()]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let observed = seen.pass(&self.pass())?;
+        let name = |mark| match (mark, self.at) {
+            (Mark::Block(block), _) => Some((format!("block {block}"), Some(block))),
+            (Mark::Activation(block), At::Modules) => {
+                Some((format!("activation of block {block}"), Some(block)))
+            }
+            (Mark::Output(param) | Mark::Normed(param), At::Modules)
+                if observed.tensor(param).role != Role::Head =>
+            {
+                Some((observed.tensor(param).name(), observed.tensor(param).block))
+            }
+            _ => None,
+        };
+        let (batch, mut terms) = (observed.seen.batch, Vec::new());
+        for ((name, block), map) in observed.kept(name) {
+            let tokens = map.rows() / batch;
+            let sample: Vec<f64> = match seen.architecture.family().name() {
+                "recurrent" => (0..tokens)
+                    .flat_map(|t| (0..map.cols()).map(move |j| (t, j)))
+                    .map(|(t, j)| map.at(t * batch, j))
+                    .collect(),
+                _ => map.part(0, tokens).to_vec(),
+            };
+            let view = View::F64(Mat::new(&sample, tokens, map.cols()));
+            // A convolution's own map has channels for rows, whatever is asked for tokens.
+            let patches = name.starts_with("patch_embed");
+            let rows = if self.rows == Rows::Channels || patches { view.t() } else { view };
+            if rows.rows() > rows.cols() && self.at == At::Blocks {
+                // Dependent by count: the least eigenvalue is zero without looking.
+                terms.push(Term { name, block, value: 0.0 });
+                continue;
+            }
+            let correlation = correlation(ABOUT, &rows.to_vec(), rows.rows())?;
+            let values = linalg::symmetric_eigenvalues(Mat::new(&correlation, rows.rows(), rows.rows()));
+            let values = values.map_err(|e| Error::NonFinite {
+                proxy: ABOUT.name,
+                value: e.to_string(),
+                place: name.clone(),
+            })?;
+            terms.push(Term { name, block, value: values[0] });
+        }
+        let zero = terms.iter().all(|term| term.value == 0.0);
+        let note = zero.then(|| {
+            "every map has more rows than observations, so every term is zero: try rows=tokens".to_owned()
+        });
+        Ok(Score::sum(terms).note(note))
+    }
+}

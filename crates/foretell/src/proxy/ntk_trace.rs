@@ -1,0 +1,47 @@
+//! NTK trace: how far each sample's own output moves with the weights.
+//!
+//! ```text
+//! s = (Σ_i ‖∇_w f_{y_i}(x_i)‖² / N)^½        f_{y}: logit of the sample's class; signs of the outputs for text
+//! ```
+//!
+//! - Paper: *NASI: Label- and data-agnostic NAS at initialization* (Shu et al., ICLR 2022).
+//! - Direction: higher is better. Cost: a backward pass per sample.
+//! - Departures from the paper: language models have no class per sample: a random projection of their outputs.
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NtkTrace {}
+
+pub(super) const ABOUT: &About = &About {
+    name: "ntk-trace",
+    sentence: "NTK trace: how far each sample's own output moves with the weights.",
+    formula: "s = (Σ_i ‖∇_w f_{y_i}(x_i)‖² / N)^½",
+    paper: "NASI (Shu et al., 2022)",
+    cost: Cost::Samples,
+    departures: "a random projection for language models",
+    published: "AutoFormer -.182, -.211, -.106 (T-Razor)",
+    ..About::SHAPE
+};
+
+fn pass(architecture: &Architecture) -> Pass {
+    let loss = match architecture.family().name() {
+        "vit" | "pit" | "shunted" => Loss::Target,
+        _ => Loss::Projection,
+    };
+    Pass { derivative: Derivative::Samples(Fold::Norms, Layers::Biased), ..Pass::backward(loss) }
+}
+
+impl Proxy for NtkTrace {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
+        vec![pass(architecture)]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let norms = &seen.pass(&pass(seen.architecture))?.seen.numbers;
+        Ok(Score::from((norms.iter().sum::<f64>() / norms.len() as f64).sqrt()))
+    }
+}

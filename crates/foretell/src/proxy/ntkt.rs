@@ -1,0 +1,96 @@
+//! NTKT: the trace of the neural tangent kernel, as trainability.
+//!
+//! ```text
+//! eq. 12: s = Σ_a Σ_j ‖∇_w z̄_aj‖²,  z̄ = (1/T) Σ_t z        eq. 13: s = (1/T²) Σ_a Σ_t Σ_j ‖∇_w z_atj‖²
+//! ```
+//!
+//! z: features of input a, token t, coordinate j. By random signs v: `E_v ‖∇_w Σ v z̄‖²`, respectively `‖∇_w Σ v z‖² / T²`,
+//! is the trace; eight draws are averaged and their standard error is given. `exact=true` takes every coordinate in turn.
+//!
+//! - Paper: *ETAS* eq. 12 and 13.
+//! - Direction: higher is better. Cost: eight forward and backward passes.
+//! - Departures from the paper: eq. 12 by default, which is the trace of the matrix its theorem is about; eq. 13 drops
+//!   the products of different tokens. The batch is not printed. w: word table and matrices; no biases, norms, heads.
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Ntkt {
+    eq: u8,
+    probes: u32,
+    exact: bool,
+    of: Of,
+}
+
+#[derive(Debug, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Of {
+    Features,
+    Logits,
+}
+
+impl Default for Ntkt {
+    fn default() -> Self {
+        Ntkt { eq: 12, probes: 8, exact: false, of: Of::Features }
+    }
+}
+
+pub(super) const ABOUT: &About = &About {
+    name: "ntkt",
+    sentence: "NTKT: the trace of the neural tangent kernel, as trainability.",
+    formula: "s = Σ_a Σ_j ‖∇_w z̄_aj‖², z̄: features averaged over tokens",
+    paper: "ETAS eq. 12 and 13",
+    cost: Cost::Passes,
+    options: OPTIONS,
+    published: "AutoFormer .70/.87, .70/.86, .72/.90; GPT-2 WikiText-103 .80/.96 (ETAS, own networks)",
+    ..About::SHAPE
+};
+
+pub(super) const OPTIONS: &[(&str, &str, &str)] = &[
+    ("eq", "12", "12: of the mean over tokens, 13: of tokens apart"),
+    ("probes", "8", "random signs that are averaged, from 2"),
+    ("exact", "false", "every coordinate in turn instead"),
+    ("of", "features", "features or logits"),
+];
+
+impl Ntkt {
+    pub(super) fn pass(&self) -> Pass {
+        let probes = if self.exact { None } else { Some(self.probes.max(2)) };
+        let trace = Trace { mean: self.eq != 13, logits: self.of == Of::Logits, probes };
+        Pass { derivative: Derivative::Trace(trace), ..Pass::forward() }
+    }
+}
+
+impl Proxy for Ntkt {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+        vec![self.pass()]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        if !matches!(self.eq, 12 | 13) {
+            return Err(Error::input("eq", format!("{} is neither 12 nor 13", self.eq)));
+        }
+        let observed = seen.pass(&self.pass())?;
+        let traces = &observed.seen.traces;
+        let n = traces.len() as f64;
+        let term = |param: Param| {
+            let tensor = observed.tensor(param);
+            Term::of(
+                tensor.name(),
+                tensor.block,
+                traces.iter().map(|row| row[param.index()]).sum::<f64>() / n,
+            )
+        };
+        let chosen = seen.layers(Layers::Kernel);
+        let mut score = Score::sum(chosen.iter().map(|param| term(*param)).collect());
+        if !self.exact {
+            let totals = traces.iter().map(|row| chosen.iter().map(|param| row[param.index()]).sum::<f64>());
+            let squares: f64 = totals.map(|total| (total - score.value).powi(2)).sum();
+            score.error = Some((squares / (n * (n - 1.0))).sqrt());
+        }
+        Ok(score)
+    }
+}

@@ -1,0 +1,11 @@
+//! What most proxy files name.
+
+pub(super) use super::signals::{is_fused, unsolved};
+pub(super) use super::{About, Cost, Layer, Observed, Proxy, Score, Signals, Term, linearised, ranks};
+pub(super) use crate::architecture::{Architecture, Form as Stored, Part, Role, Tensor};
+pub(super) use crate::engine::linalg;
+pub(super) use crate::engine::matmul::Mat;
+pub(super) use crate::error::{Error, Result};
+pub(super) use crate::network::{Mark, Param};
+pub(super) use crate::probe::{Absolute, Derivative, Fold, Layers, Loss, Pass, Signal, Trace, View};
+pub(super) use serde::Deserialize;

@@ -1,0 +1,82 @@
+//! Synaptic diversity: how far attention weights are from collapsing to rank one, and how much the output cares.
+//!
+//! ```text
+//! s = Σ_ℓ ‖∂L/∂W_ℓ‖_* · ‖W_ℓ‖_*        ℓ: Q, K, V, O of every block    ‖·‖_*: nuclear norm
+//! ```
+//!
+//! - Paper: *Training-free Transformer Architecture Search* (Zhou et al., CVPR 2022), T-Razor eq. 8.
+//! - Direction: higher is better. Cost: one forward, one backward, and the singular values of small matrices.
+//! - Departures from the paper: vision transformers run on magnitudes, ones and the sum of logits, as printed. Encoders
+//!   follow Serianni & Kalita (every linear map of the operator, real weights, a batch), decoders LPZero (every matrix,
+//!   cross-entropy). `qkv=fused` treats a joint projection as one matrix, as the released code does.
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SynapticDiversity {
+    qkv: Qkv,
+}
+
+/// How joint projections of queries, keys and values are treated.
+#[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Qkv {
+    #[default]
+    Split,
+    Fused,
+    None,
+}
+
+pub(super) const ABOUT: &About = &About {
+    name: "synaptic-diversity",
+    sentence: "Synaptic diversity: how far attention weights are from rank one, and how much the output cares.",
+    formula: "s = Σ_ℓ ‖∂L/∂W_ℓ‖_* · ‖W_ℓ‖_*",
+    paper: "TF-TAS (Zhou et al., 2022); T-Razor eq. 8",
+    cost: Cost::Backward,
+    options: &[("qkv", "split", "split: Q, K, V apart; fused: one matrix; none: left out")],
+    variants: &[("published", "loss=sum,train=true")],
+    published: "FlexiBERT .021/.175; GPT-2 .841/.957 (LPZero)",
+    ..About::SHAPE
+};
+
+/// `‖g‖_* ‖W‖_*` of a matrix, or of its queries, keys and values.
+pub(super) fn diversity(about: &'static About, seen: &Observed, layer: &Layer, qkv: Qkv) -> Result<f64> {
+    let parts = match (is_fused(layer.tensor), qkv) {
+        (true, Qkv::None) => return Ok(0.0),
+        (true, Qkv::Split) => 3,
+        _ => 1,
+    };
+    let term = |part| {
+        Ok(seen.weight_nuclear(about, layer, (part, parts))?
+            * seen.gradient_nuclear(about, layer, (part, parts))?)
+    };
+    (0..parts).map(term).sum()
+}
+
+impl SynapticDiversity {
+    fn pass(&self, architecture: &Architecture) -> Pass {
+        match architecture.family().name() {
+            "vit" | "pit" | "shunted" => linearised(architecture),
+            _ => Pass::backward(Loss::Natural),
+        }
+    }
+}
+
+impl Proxy for SynapticDiversity {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
+        vec![self.pass(architecture)]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let (layers, qkv) = match seen.architecture.family().name() {
+            // Published on fused matrices, every one of them.
+            "gpt2" | "transformer-xl" | "llama" | "recurrent" => (Layers::Linear, Qkv::Fused),
+            _ => (Layers::Attention, self.qkv),
+        };
+        let observed = seen.pass(&self.pass(seen.architecture))?;
+        observed.sum(ABOUT, layers, |layer| diversity(ABOUT, &observed, layer, qkv))
+    }
+}

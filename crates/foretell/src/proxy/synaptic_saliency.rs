@@ -1,0 +1,58 @@
+//! Synaptic saliency: how much the loss would feel the loss of feed-forward connections.
+//!
+//! ```text
+//! s = Σ_ℓ Σ |∂L/∂W_ℓ ⊙ W_ℓ|        ℓ: feed-forward matrices; all matrices of decoders; cells with their word table
+//! ```
+//!
+//! - Paper: *Training-free Neural Architecture Search for RNNs and Transformers* (Serianni & Kalita, ACL 2023), T-Razor eq. 9.
+//! - Direction: higher is better (on NAS-Bench-NLP it was found to be lower). Cost: one forward, one backward.
+//! - Departures from the paper: `skip-first=true` leaves out the first matrix of every cell node, as the released code
+//!   does by counting from one. Encoders under the sum of outputs have no gradient: random signs instead.
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SynapticSaliency {
+    skip_first: bool,
+}
+
+pub(super) const ABOUT: &About = &About {
+    name: "synaptic-saliency",
+    sentence: "Synaptic saliency: how much the loss would feel the loss of feed-forward connections.",
+    formula: "s = Σ_ℓ Σ |∂L/∂W_ℓ ⊙ W_ℓ|",
+    paper: "Serianni & Kalita (2023); T-Razor eq. 9",
+    cost: Cost::Backward,
+    options: &[("skip-first", "false", "leave out the first matrix of every cell node, as released")],
+    variants: &[("published", "loss=sum,train=true"), ("published-cells", "skip-first=true")],
+    departures: "encoders use random signs instead of the sum, which has no gradient",
+    published: "FlexiBERT .157/.266; GPT-2 .855/.970 (LPZero); NAS-Bench-NLP -.122/-.183",
+    ..About::SHAPE
+};
+
+/// Feed-forward matrices of encoders and vision transformers, every matrix of a decoder, cells with their word table.
+fn layers(architecture: &Architecture) -> Layers {
+    match architecture.family().name() {
+        "gpt2" | "transformer-xl" | "llama" => Layers::Linear,
+        "recurrent" => Layers::Embedded,
+        _ => Layers::Ffn,
+    }
+}
+
+impl Proxy for SynapticSaliency {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+        vec![Pass::backward(Loss::Natural)]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let observed = seen.pass(&Pass::backward(Loss::Natural))?;
+        let mut score = observed.sum(ABOUT, layers(seen.architecture), |layer| Ok(layer.saliency()))?;
+        if self.skip_first {
+            score.terms.retain(|term| !term.name.ends_with("weights.0"));
+            score.value = score.terms.iter().map(|term| term.value).sum();
+        }
+        Ok(score)
+    }
+}

@@ -1,0 +1,59 @@
+//! SynFlow: what flows through all paths of the network with every weight made positive.
+//!
+//! ```text
+//! s = Σ_ℓ Σ |∂R/∂|W_ℓ| ⊙ W_ℓ|        R: sum of the outputs for an input of ones, all weights replaced by magnitudes
+//! ```
+//!
+//! - Paper: *Pruning neural networks without any data by iteratively conserving synaptic flow* (Tanaka et al., 2020).
+//! - Direction: higher is better. Cost: one forward, one backward, in double precision.
+//! - Departures from the paper: norms, softmax and GELU are kept, so flow is not conserved through them. Encoders end in
+//!   a layer norm, where the sum says nothing: random signs instead. `mask=released` lets GPT-2 see future positions, as
+//!   the released program does by taking the magnitude of its mask.
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SynFlow {
+    mask: Masked,
+}
+
+/// How the causal mask is treated.
+#[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Masked {
+    #[default]
+    Causal,
+    Released,
+}
+
+pub(super) const ABOUT: &About = &About {
+    name: "synflow",
+    sentence: "SynFlow: what flows through all paths of the network with every weight made positive.",
+    formula: "s = Σ_ℓ Σ |∂R/∂|W_ℓ| ⊙ W_ℓ|",
+    paper: "SynFlow (Tanaka et al., 2020)",
+    cost: Cost::Backward,
+    options: &[("mask", "causal", "causal, or released: future positions of GPT-2 are let in")],
+    variants: &[("published", "mask=released"), ("lpzero-flexibert", "feed=data,loss=sum,layers=first")],
+    departures: "norms, softmax and GELU are kept; encoders use random signs instead of the sum",
+    published: "FlexiBERT .322/.471; GPT-2 .632/.730 (LPZero)",
+    ..About::SHAPE
+};
+
+/// The pass of both synaptic flows.
+pub(super) fn pass(architecture: &Architecture, mask: Masked) -> Pass {
+    Pass { double: true, leaking: mask == Masked::Released, ..linearised(architecture) }
+}
+
+impl Proxy for SynFlow {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
+        vec![pass(architecture, self.mask)]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let seen = seen.pass(&pass(seen.architecture, self.mask))?;
+        seen.sum(ABOUT, Layers::Linear, |layer| Ok(layer.saliency()))
+    }
+}

@@ -1,0 +1,62 @@
+//! TE score: how evenly the tangent kernel spreads over samples.
+//!
+//! ```text
+//! s = −λ_max / λ_min of K,  K_ij = g_i · g_j,  g_i = ∇_w Σ_c f_c(x_i)        w: every tensor named weight
+//! ```
+//!
+//! - Paper: *TE-NAS* (Chen et al., ICLR 2021).
+//! - Direction: the original is lower-is-better; its sign is turned. Cost: a backward pass per sample.
+//! - Departures from the paper: the number of linear regions is left out: its released hook never fires for
+//!   transformers. λ_min is kept above 1e-12 λ_max. Encoders project onto random signs, where the sum says nothing.
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TeScore {}
+
+pub(super) const ABOUT: &About = &About {
+    name: "te-score",
+    sentence: "TE score: how evenly the tangent kernel spreads over samples.",
+    formula: "s = −λ_max / λ_min of K_ij = g_i · g_j",
+    paper: "TE-NAS (Chen et al., 2021)",
+    cost: Cost::Samples,
+    flipped: true,
+    departures: "without the number of linear regions",
+    published: "AutoFormer -.039, -.248, -.075 (T-Razor)",
+    ..About::SHAPE
+};
+
+fn pass(architecture: &Architecture) -> Pass {
+    let loss = linearised(architecture).loss;
+    Pass { derivative: Derivative::Samples(Fold::Gram, Layers::Named), ..Pass::backward(loss) }
+}
+
+impl Proxy for TeScore {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
+        vec![pass(architecture)]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let kernel = &seen.pass(&pass(seen.architecture))?.seen.numbers;
+        let n = kernel.len().isqrt();
+        let eigenvalues = linalg::symmetric_eigenvalues(Mat::new(kernel, n, n));
+        let eigenvalues = eigenvalues.map_err(|e| Error::NonFinite {
+            proxy: ABOUT.name,
+            value: e.to_string(),
+            place: "kernel".into(),
+        })?;
+        let (least, most) = (eigenvalues[0], eigenvalues[n - 1]);
+        if most <= 0.0 {
+            let reason = "every gradient is exactly zero".into();
+            return Err(Error::Degenerate { proxy: ABOUT.name, place: "kernel".into(), reason });
+        }
+        let floor = 1e-12 * most;
+        let note = (least < floor).then(|| {
+            "the kernel is singular: its least eigenvalue was raised to 1e-12 of the largest".to_owned()
+        });
+        Ok(Score::from(-most / least.max(floor)).note(note))
+    }
+}

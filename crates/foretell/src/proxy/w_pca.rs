@@ -1,0 +1,96 @@
+//! W-PCA: how many principal components feed-forward layers use, times their weights.
+//!
+//! ```text
+//! s = params · Σ_ℓ d_ℓ        d_ℓ: least k whose k largest eigenvalues of the covariance of fc1's outputs hold 99 %
+//! ```
+//!
+//! - Paper: *W-PCA based gradient-free proxy for efficient search of lightweight language models* (Wang et al., 2025).
+//! - Direction: higher is better. Cost: one forward pass and the eigenvalues of one Gram matrix per layer.
+//! - Departures from the paper: with fewer tokens than units the Gram matrix of tokens, which has the same eigenvalues.
+use super::jacobian_covariance::gram;
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WPca {
+    share: f64,
+    params: bool,
+}
+
+impl Default for WPca {
+    fn default() -> Self {
+        WPca { share: 0.99, params: true }
+    }
+}
+
+pub(super) const ABOUT: &About = &About {
+    name: "w-pca",
+    sentence: "W-PCA: how many principal components feed-forward layers use, times their weights.",
+    formula: "s = params · Σ_ℓ d_ℓ, d_ℓ: components that hold 99 % of fc1's variance",
+    paper: "W-PCA (Wang et al., 2025)",
+    cost: Cost::Forward,
+    options: &[
+        ("share", "0.99", "of the variance that must be held"),
+        ("params", "true", "times the parameter count; false is V-PCA"),
+    ],
+    published: "FlexiBERT .635 (NSC paper)",
+    ..About::SHAPE
+};
+
+fn pass() -> Pass {
+    Pass::forward().keep(Signal::PreActivations)
+}
+
+impl Proxy for WPca {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+        vec![pass()]
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        if seen.architecture.family().name() == "recurrent" {
+            return seen.undefined(ABOUT, "a recurrent cell has no feed-forward layer");
+        }
+        if !(0.0..1.0).contains(&self.share) {
+            return Err(Error::input("share", format!("{} is not between 0 and 1", self.share)));
+        }
+        let mut terms = Vec::new();
+        for (block, z) in seen
+            .pass(&pass())?
+            .kept(|mark| if let Mark::PreActivation(block) = mark { Some(block) } else { None })
+        {
+            let (n, d) = (z.rows(), z.cols());
+            let mut centred = z.to_vec();
+            for j in 0..d {
+                let mean = (0..n).map(|i| centred[i * d + j]).sum::<f64>() / n as f64;
+                (0..n).for_each(|i| centred[i * d + j] -= mean);
+            }
+            let (kernel, size) = if n < d {
+                (gram(&centred, n), n)
+            } else {
+                (gram(&View::F64(Mat::new(&centred, n, d)).t().to_vec(), d), d)
+            };
+            let values = linalg::symmetric_eigenvalues(Mat::new(&kernel, size, size));
+            let values = values.map_err(|e| Error::NonFinite {
+                proxy: ABOUT.name,
+                value: e.to_string(),
+                place: format!("block {block}"),
+            })?;
+            let total: f64 = values.iter().sum();
+            let (mut held, mut count) = (0.0, 0);
+            for value in values.iter().rev() {
+                held += value;
+                count += 1;
+                if held > self.share * total {
+                    break;
+                }
+            }
+            terms.push(Term::of(format!("block {block}"), block, f64::from(count)));
+        }
+        let score = Score::sum(terms);
+        let times = if self.params { seen.architecture.params().total as f64 } else { 1.0 };
+        Ok(Score { value: times * score.value, ..score })
+    }
+}

@@ -1,0 +1,54 @@
+//! ZeroLM on real weights: what attention and feed-forward matrices can carry, balanced by alpha.
+//!
+//! ```text
+//! cap(W) = (1/r) Σ_i σ_i(W)² = ‖W‖_F² / min(m, n)        r = min(m, n)
+//! s = α Σ_attention cap(W) + (1 − α) Σ_ffn cap(W)
+//! ```
+//!
+//! - Paper: *ZeroLM* (Chen et al., 2025); see [zerolm](super::zerolm), whose value is the expectation of this one.
+//! - Direction: higher is better. Cost: the initial or given weights.
+//! - Departures from the paper: as zerolm. The sum of squared singular values is the sum of squared entries.
+use super::prelude::*;
+
+/// See the [module documentation](self).
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ZeroLmWeights {
+    alpha: f64,
+}
+
+impl Default for ZeroLmWeights {
+    fn default() -> Self {
+        ZeroLmWeights { alpha: 0.5 }
+    }
+}
+
+pub(super) const ABOUT: &About = &About {
+    name: "zerolm-weights",
+    sentence: "ZeroLM on real weights: what attention and feed-forward matrices can carry, balanced by alpha.",
+    formula: "s = α Σ_attention cap + (1 − α) Σ_ffn cap,  cap = ‖W‖_F² / min(m,n)",
+    paper: "ZeroLM (Chen et al., 2025)",
+    cost: Cost::Weights,
+    options: &[("alpha", "0.5", "weight of attention; feed-forward has 1 − alpha")],
+    published: "FlexiBERT .53/.76 (tau/rho)",
+    ..About::SHAPE
+};
+
+impl Proxy for ZeroLmWeights {
+    fn about(&self) -> &'static About {
+        ABOUT
+    }
+    fn score(&self, seen: &Signals) -> Result<Score> {
+        let mut terms = Vec::new();
+        for (layers, share) in [(Layers::Attention, self.alpha), (Layers::Ffn, 1.0 - self.alpha)] {
+            for (tensor, weight) in seen.matrices(layers) {
+                let capacity = weight.sum(|w| w * w) / weight.rows().min(weight.cols()) as f64;
+                terms.push(Term::of(tensor.name(), tensor.block, share * capacity));
+            }
+        }
+        match terms.is_empty() {
+            true => seen.undefined(ABOUT, "there is neither attention nor a feed-forward layer"),
+            false => Ok(Score::sum(terms)),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Scores known from before: one line of JSON each, in a file that is only ever added to.
+
+use crate::error::{Error, Result};
+use crate::proxy::Score;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::Mutex;
+
+/// A file of scores, and all it holds.
+#[derive(Debug)]
+pub struct Cache {
+    known: FxHashMap<String, Line>,
+    file: Mutex<File>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    key: String,
+    value: f64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Cache {
+    /// Opens a file, which is made if it is not there. Lines that are cut off or damaged are ignored.
+    pub fn open(path: &Path) -> Result<Self> {
+        let failed = |source| Error::Read { path: path.into(), source };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let mut file = File::options().read(true).append(true).create(true).open(path).map_err(failed)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        let lines =
+            bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
+        let known = lines.map(|line| (line.key.clone(), line)).collect();
+        // A last line without its end must not swallow the next one.
+        if bytes.last().is_some_and(|byte| *byte != b'\n') {
+            file.write_all(b"\n").map_err(failed)?;
+        }
+        Ok(Cache { known, file: Mutex::new(file) })
+    }
+
+    /// A score, without its terms.
+    pub fn get(&self, key: &str) -> Option<Score> {
+        let line = self.known.get(key)?;
+        let Line { value, parts, error, notes, .. } = line;
+        Some(Score {
+            value: *value,
+            parts: parts.clone(),
+            error: *error,
+            notes: notes.clone(),
+            terms: Vec::new(),
+        })
+    }
+
+    /// Remembers a score. What cannot be written is computed again next time.
+    pub fn put(&self, key: String, score: &Score) {
+        let Score { value, parts, error, notes, .. } = score.clone();
+        let line = Line { key, value, parts, error, notes };
+        let mut text = serde_json::to_string(&line).expect("a score is plain data");
+        text.push('\n');
+        // One write per line: two processes do not mix theirs.
+        let _ = self.file.lock().expect("no holder panics").write_all(text.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cut off anywhere, every whole line survives and the next one is read back.
+    #[test]
+    fn a_torn_file_loses_its_last_line_only() {
+        let folder = std::env::temp_dir().join(format!("foretell-cache-{}", std::process::id()));
+        let path = folder.join("scores.jsonl");
+        let score = |value| Score { parts: vec![1.5], ..Score::from(value) };
+        for cut in [1, 5, 20] {
+            let _ = std::fs::remove_file(&path);
+            let cache = Cache::open(&path).unwrap();
+            cache.put("a".into(), &score(0.1));
+            cache.put("b".into(), &score(2.0));
+            let length = std::fs::metadata(&path).unwrap().len();
+            File::options().write(true).open(&path).unwrap().set_len(length - cut).unwrap();
+            Cache::open(&path).unwrap().put("c".into(), &score(3.0));
+            let cache = Cache::open(&path).unwrap();
+            assert_eq!(cache.get("a"), Some(score(0.1)), "cut {cut}");
+            assert_eq!(cache.get("c"), Some(score(3.0)), "cut {cut}");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,367 @@
+//! Candidates → scores: draws or reads weights, runs the union of all passes once, asks every proxy.
+//!
+//! A [`Scorer`] holds what many candidates share: the super-network their weights are slices of, nuclear norms of these
+//! slices, the cache of scores. Candidates are scored in parallel, each by one thread, so results do not depend on how
+//! many there are.
+
+mod cache;
+
+pub use cache::Cache;
+
+use crate::architecture::Architecture;
+use crate::error::{Error, Result};
+use crate::network::{Supernet, Weights};
+use crate::probe::{self, AnyWeights, Inputs, Number, Pass, Seen, Setting, Worker};
+use crate::proxy::{Change, Request, Score, Signals, Spectra};
+use crate::rank;
+use crate::seed::Seed;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// The numbers passes compute with; those that need more take it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Precision {
+    /// Single.
+    #[default]
+    F32,
+    /// Double.
+    F64,
+}
+
+/// Where weights come from.
+#[derive(Debug, Clone, Default)]
+pub enum Source {
+    /// Slices of one super-network: similar candidates get similar weights, and comparisons mean something.
+    #[default]
+    Shared,
+    /// A draw of its own for every candidate.
+    Standalone,
+    /// A safetensors file with the candidate's tensors by name.
+    File(PathBuf),
+    /// Weights at hand, of the one candidate they belong to.
+    Given(Weights<f64>),
+}
+
+/// How candidates are scored.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// The numbers passes compute with.
+    pub precision: Precision,
+    /// Where weights come from.
+    pub weights: Source,
+    /// What networks are fed; drawn if absent.
+    pub inputs: Option<Inputs>,
+    /// Bytes one pass may take; no limit if absent.
+    pub memory: Option<u64>,
+    /// Scores known from before, and where new ones are remembered.
+    pub cache: Option<Cache>,
+}
+
+/// Scores candidates by several proxies at once.
+pub struct Scorer {
+    requests: Vec<Request>,
+    options: Options,
+    draws: Mutex<FxHashMap<u64, Arc<Draw>>>,
+}
+
+/// What all candidates of one seed share.
+struct Draw {
+    single: Supernet<f32>,
+    double: Supernet<f64>,
+    spectra: Spectra,
+}
+
+/// What came of one candidate with one seed.
+#[derive(Debug)]
+pub struct Scored {
+    /// One result per proxy, in the order asked for.
+    pub scores: Vec<Result<Score>>,
+    /// Passes that were run, with their seconds.
+    pub passes: Vec<(Pass, f64)>,
+    /// Seconds each proxy took beside the passes.
+    pub seconds: Vec<f64>,
+}
+
+/// What came of one candidate and proxy with every seed.
+#[derive(Debug, Default)]
+pub struct Cell {
+    /// One result per seed; a single one where nothing is drawn.
+    pub scores: Vec<Result<Score>>,
+    /// Seconds per seed: the proxy's share of the passes it looked at, and its own; 0 for what was known from before.
+    pub seconds: f64,
+}
+
+/// Reusable memory of a thread.
+#[derive(Default)]
+pub struct Workers {
+    single: Worker<f32>,
+    double: Worker<f64>,
+}
+
+impl Scorer {
+    /// A scorer of these proxies.
+    pub fn new(requests: Vec<Request>, options: Options) -> Self {
+        Scorer { requests, options, draws: Mutex::default() }
+    }
+
+    /// The proxies, in the order of all results.
+    pub fn requests(&self) -> &[Request] {
+        &self.requests
+    }
+
+    fn draw(&self, seed: u64) -> Arc<Draw> {
+        let make = || {
+            let shared = matches!(self.options.weights, Source::Shared);
+            let spectra = if shared { Spectra::shared() } else { Spectra::default() };
+            Arc::new(Draw { single: Supernet::new(Seed(seed)), double: Supernet::new(Seed(seed)), spectra })
+        };
+        self.draws.lock().expect("no holder panics").entry(seed).or_insert_with(make).clone()
+    }
+
+    /// The score of one candidate by every proxy, with one seed.
+    pub fn score(&self, architecture: &Architecture, seed: u64, workers: &mut Workers) -> Scored {
+        let all: Vec<usize> = (0..self.requests.len()).collect();
+        self.score_by(architecture, seed, &all, workers)
+    }
+
+    /// The same by some of the proxies.
+    fn score_by(
+        &self,
+        architecture: &Architecture,
+        seed: u64,
+        chosen: &[usize],
+        workers: &mut Workers,
+    ) -> Scored {
+        let mut scored = Scored { scores: Vec::new(), passes: Vec::new(), seconds: vec![0.0; chosen.len()] };
+        let mut scores: Vec<Option<Result<Score>>> = chosen.iter().map(|_| None).collect();
+        // Requests that set fields of the architecture look at another network.
+        let mut groups: Vec<(Architecture, Vec<usize>)> = Vec::new();
+        for (place, index) in chosen.iter().enumerate() {
+            match self.requests[*index].overridden(architecture) {
+                Err(error) => scores[place] = Some(Err(error)),
+                Ok(changed) => {
+                    let network = changed.unwrap_or_else(|| architecture.clone());
+                    match groups.iter_mut().find(|(known, _)| *known == network) {
+                        Some((_, members)) => members.push(place),
+                        None => groups.push((network, vec![place])),
+                    }
+                }
+            }
+        }
+        for (network, members) in groups {
+            let requests: Vec<&Request> =
+                members.iter().map(|place| &self.requests[chosen[*place]]).collect();
+            let group = self.score_group(&network, seed, &requests, workers);
+            scored.passes.extend(group.passes);
+            for ((place, score), seconds) in members.into_iter().zip(group.scores).zip(group.seconds) {
+                scores[place] = Some(score);
+                scored.seconds[place] = seconds;
+            }
+        }
+        scored.scores = scores.into_iter().map(|score| score.expect("every request is in a group")).collect();
+        scored
+    }
+
+    fn score_group(
+        &self,
+        architecture: &Architecture,
+        seed: u64,
+        requests: &[&Request],
+        workers: &mut Workers,
+    ) -> Scored {
+        let passes = probe::union(requests.iter().flat_map(|request| request.needs(architecture)));
+        let draw = self.draw(seed);
+        let double = self.options.precision == Precision::F64;
+        let drawn = requests.iter().any(|request| request.about().drawn());
+        let single = (drawn && !double).then(|| self.weights(architecture, seed, &draw.single)).transpose();
+        let fine = drawn && (double || passes.iter().any(|pass| pass.double));
+        let fine = fine.then(|| self.weights(architecture, seed, &draw.double)).transpose();
+        let (single, fine) = match (single, fine) {
+            (Ok(single), Ok(fine)) => (single, fine),
+            (Err(error), _) | (_, Err(error)) => {
+                let scores = requests.iter().map(|_| Err(error.again())).collect();
+                return Scored { scores, passes: Vec::new(), seconds: vec![0.0; requests.len()] };
+            }
+        };
+        let setting = Setting { architecture, inputs: self.options.inputs.as_ref(), seed: Seed(seed) };
+        let mut seen: Vec<(Pass, Result<Seen>)> = Vec::new();
+        for pass in passes {
+            let result = match (&single, &fine) {
+                (Some(weights), _) if !pass.double => {
+                    self.pass(&setting, weights, &pass, &mut workers.single)
+                }
+                (_, Some(weights)) => self.pass(&setting, weights, &pass, &mut workers.double),
+                _ => unreachable!("a pass is asked for only where weights are drawn"),
+            };
+            seen.push((pass, result));
+        }
+        let (single, fine) = (single.as_ref().map(AnyWeights::F32), fine.as_ref().map(AnyWeights::F64));
+        let layout = single.or(fine).map(|weights| weights.layout().clone());
+        let signals = Signals {
+            architecture,
+            weights: [single.or(fine), fine],
+            layout: layout.as_ref(),
+            passes: &seen,
+            change: &Change::default(),
+            spectra: &draw.spectra,
+        };
+        let mut seconds = Vec::new();
+        let timed = |request: &&Request| {
+            let start = Instant::now();
+            let score = request.score(&signals);
+            seconds.push(start.elapsed().as_secs_f64());
+            score
+        };
+        let scores = requests.iter().map(timed).collect();
+        let mut passes = Vec::new();
+        for (pass, seen) in seen {
+            if let Ok(seen) = seen {
+                passes.push((pass.clone(), seen.seconds));
+                match pass.double || double {
+                    true => workers.double.give(seen),
+                    false => workers.single.give(seen),
+                }
+            }
+        }
+        workers.single.trim();
+        workers.double.trim();
+        Scored { scores, passes, seconds }
+    }
+
+    fn weights<S: Number>(
+        &self,
+        architecture: &Architecture,
+        seed: u64,
+        net: &Supernet<S>,
+    ) -> Result<Weights<S>> {
+        match &self.options.weights {
+            Source::Shared => Ok(net.weights(architecture)),
+            Source::Standalone => Ok(Weights::standalone(architecture, Seed(seed))),
+            Source::File(path) => Weights::read(architecture, path),
+            Source::Given(weights) => Ok(weights.cast()),
+        }
+    }
+
+    fn pass<S: Number>(
+        &self,
+        setting: &Setting,
+        weights: &Weights<S>,
+        pass: &Pass,
+        worker: &mut Worker<S>,
+    ) -> Result<Seen> {
+        if let Some(budget) = self.options.memory {
+            probe::within::<S>(setting, pass, budget)?;
+        }
+        worker.run(setting, weights, pass)
+    }
+
+    /// What identifies a score, whoever computes it.
+    fn key(&self, architecture: &Architecture, request: &Request, seed: u64) -> Option<String> {
+        let Options { precision, weights, inputs, .. } = &self.options;
+        // What is read from files is not known by its name.
+        if inputs.is_some() || matches!(weights, Source::File(_) | Source::Given(_)) {
+            return None;
+        }
+        let about = request.about();
+        let seed = if about.drawn() { format!("{seed} {precision:?} {weights:?}") } else { String::new() };
+        Some(format!("{} {} {} {seed}", architecture.id(), request.label(), about.version))
+    }
+
+    /// Scores many candidates with several seeds, in parallel; `done` is told after each candidate.
+    pub fn table(
+        &self,
+        architectures: &[Architecture],
+        seeds: &[u64],
+        done: &(dyn Fn() + Sync),
+    ) -> Vec<Vec<Cell>> {
+        let one = |workers: &mut Workers, architecture: &Architecture| {
+            let cells = self.cells(architecture, seeds, workers);
+            done();
+            cells
+        };
+        architectures.par_iter().map_init(Workers::default, one).collect()
+    }
+
+    /// One candidate by every proxy with every seed.
+    pub fn cells(&self, architecture: &Architecture, seeds: &[u64], workers: &mut Workers) -> Vec<Cell> {
+        let mut cells: Vec<Cell> = self.requests.iter().map(|_| Cell::default()).collect();
+        for (nth, seed) in seeds.iter().enumerate() {
+            let due = (0..self.requests.len()).filter(|i| nth == 0 || self.requests[*i].about().drawn());
+            let (mut unknown, mut keys) = (Vec::new(), Vec::new());
+            for index in due {
+                let key = self.key(architecture, &self.requests[index], *seed);
+                match key.as_ref().and_then(|key| self.options.cache.as_ref()?.get(key)) {
+                    Some(score) => cells[index].scores.push(Ok(score)),
+                    None => {
+                        unknown.push(index);
+                        keys.push(key);
+                    }
+                }
+            }
+            if unknown.is_empty() {
+                continue;
+            }
+            let scored = self.score_by(architecture, *seed, &unknown, workers);
+            let shares = shares(&self.requests, architecture, &unknown, &scored.passes);
+            for (((index, score), key), seconds) in
+                unknown.into_iter().zip(scored.scores).zip(keys).zip(scored.seconds.iter().zip(shares))
+            {
+                if let (Some(cache), Some(key), Ok(score)) = (&self.options.cache, key, &score) {
+                    cache.put(key, score);
+                }
+                cells[index].scores.push(score);
+                cells[index].seconds += seconds.0 + seconds.1;
+            }
+        }
+        cells.iter_mut().for_each(|cell| cell.seconds /= cell.scores.len().max(1) as f64);
+        cells
+    }
+
+    /// What candidates are ranked by: the score; within a set or drawn with several seeds, the mean over seeds of ranks.
+    pub fn order(&self, request: usize, column: &[&Cell]) -> Vec<Result<f64>> {
+        let request = &self.requests[request];
+        let failure =
+            |cell: &Cell| cell.scores.iter().find_map(|score| score.as_ref().err().map(Error::again));
+        let whole: Vec<usize> = (0..column.len()).filter(|i| failure(column[*i]).is_none()).collect();
+        let seeds = whole.first().map_or(0, |i| column[*i].scores.len());
+        let mut sums = vec![0.0; whole.len()];
+        for seed in 0..seeds {
+            let of = |i: &usize| column[*i].scores[seed].as_ref().expect("failures were left out");
+            let values = request.within(&whole.iter().map(of).collect::<Vec<_>>());
+            let values = if seeds > 1 { rank::average_ranks(&values) } else { values };
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value / seeds as f64);
+        }
+        let mut results: Vec<Result<f64>> =
+            column.iter().map(|cell| failure(cell).map_or(Ok(f64::NAN), Err)).collect();
+        whole.into_iter().zip(sums).for_each(|(i, sum)| results[i] = Ok(sum));
+        results
+    }
+}
+
+/// Seconds of the passes that each of some proxies looked at, every pass shared equally by those who did.
+fn shares(
+    requests: &[Request],
+    architecture: &Architecture,
+    chosen: &[usize],
+    passes: &[(Pass, f64)],
+) -> Vec<f64> {
+    let needs: Vec<Vec<Pass>> = chosen
+        .iter()
+        .map(|index| {
+            let changed = requests[*index].overridden(architecture).ok().flatten();
+            requests[*index].needs(changed.as_ref().unwrap_or(architecture))
+        })
+        .collect();
+    let users =
+        |pass: &Pass| needs.iter().filter(|needs| needs.iter().any(|need| pass.serves(need))).count().max(1);
+    let counted: Vec<(&Pass, f64)> =
+        passes.iter().map(|(pass, seconds)| (pass, seconds / users(pass) as f64)).collect();
+    let share = |needs: &Vec<Pass>| {
+        let used = counted.iter().filter(|(pass, _)| needs.iter().any(|need| pass.serves(need)));
+        used.map(|(_, seconds)| seconds).sum()
+    };
+    needs.iter().map(share).collect()
+}
