@@ -10,10 +10,10 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   foretell spaces autoformer-tiny --max-params 6M     what a space holds, and how much of it fits a budget
-  foretell sample gpt2 -n 3 --max-params 20M          architectures inside a budget, by construction
+  foretell sample gpt2 -n 3 --max-params 20M --json | foretell rank -   architectures inside a budget, best first
   foretell bench gpt2-wikitext103                     which proxies rank real networks, beside mere counting
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 4 nothing feasible.";
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 too many candidates failed, 4 nothing feasible, 130 interrupted.";
 
 /// Ranks Transformer and recurrent architectures before training them.
 #[derive(Parser)]
@@ -37,6 +37,10 @@ pub enum Command {
     Sample(Sample),
     /// Exact parameters with parts, multiply-adds and memory of architectures.
     Count(Count),
+    /// Scores architectures at initialisation, or with weights from a file.
+    Score(Score),
+    /// The same as an order, with reasons.
+    Rank(Rank),
     /// The proxies: the list, or one with its formula, paper and options.
     Proxies(Proxies),
     /// How well proxies rank real trained networks, beside the trivial baselines.
@@ -87,6 +91,65 @@ pub struct Count {
 }
 
 #[derive(Args)]
+pub struct Score {
+    /// Architectures: JSON files (one object, or one a line), or - for standard input.
+    #[arg(required = true)]
+    pub architectures: Vec<String>,
+    /// Show the addends of every score.
+    #[arg(long)]
+    pub terms: bool,
+    #[command(flatten)]
+    pub scoring: ScoringArgs,
+}
+
+#[derive(Args)]
+pub struct Rank {
+    /// Architectures: JSON files (one object, or one a line), or - for standard input.
+    #[arg(required = true)]
+    pub architectures: Vec<String>,
+    #[command(flatten)]
+    pub scoring: ScoringArgs,
+}
+
+/// How networks are scored, whatever is done with the scores.
+#[derive(Args)]
+pub struct ScoringArgs {
+    /// Proxies, comma separated, options in brackets: snip,ntkt[probes=32]. all, or all of a cost: shape, weights,
+    /// forward, backward, passes, samples, hessian. See foretell proxies.
+    #[arg(long)]
+    pub proxies: Option<String>,
+    /// Weights: shared (slices of one super-network), standalone (a draw per network), or a safetensors file.
+    #[arg(long, default_value = "shared", value_name = "SOURCE")]
+    pub weights: String,
+    /// Inputs from a safetensors file: images and targets, or input_ids and labels.
+    #[arg(long, value_name = "FILE")]
+    pub inputs: Option<PathBuf>,
+    /// Numbers to compute with; what needs f64 always takes it.
+    #[arg(long, value_enum, default_value_t = PrecisionArg::F32)]
+    pub precision: PrecisionArg,
+    /// The first seed of weights and inputs.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// How many seeds, for scores that depend on a draw.
+    #[arg(long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub seeds: u64,
+    /// Neither read nor remember scores.
+    #[arg(long)]
+    pub no_cache: bool,
+    /// Where scores are remembered. Default: FORETELL_CACHE, else the user's cache folder.
+    #[arg(long, value_name = "FOLDER")]
+    pub cache: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum PrecisionArg {
+    /// Single precision.
+    F32,
+    /// Double precision.
+    F64,
+}
+
+#[derive(Args)]
 pub struct Proxies {
     /// A proxy's name. Without one: the list.
     pub proxy: Option<String>,
@@ -99,9 +162,6 @@ pub struct Bench {
     /// Print the tables as Markdown.
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
-    /// Proxies, comma separated, options in brackets: sept[tokens=2],nsc. Default: all.
-    #[arg(long)]
-    pub proxies: Option<String>,
     /// The column to rank against. Default: the first result of training.
     #[arg(long)]
     pub target: Option<String>,
@@ -120,9 +180,8 @@ pub struct Bench {
     /// Bootstrap resamples behind each interval; 0 for none.
     #[arg(long, default_value_t = 1000)]
     pub resamples: usize,
-    /// Seed of the bootstrap.
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
+    #[command(flatten)]
+    pub scoring: ScoringArgs,
 }
 
 #[derive(Args)]

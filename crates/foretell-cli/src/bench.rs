@@ -1,10 +1,11 @@
 //! `foretell bench`: a table of proxies against real trained networks.
 
 use crate::args::{Bench, assignment};
-use crate::output::{self, decimals};
-use foretell::benchmark::{self, Agreement, Benchmark, Report, Settings, evaluate};
+use crate::output::{self, decimals, seconds};
+use crate::progress::Progress;
+use foretell::benchmark::{self, Agreement, Benchmark, Report, Settings, baselines, evaluate};
 use foretell::error::{Error, Result};
-use foretell::proxy::Request;
+use foretell::score::Scorer;
 use std::path::Path;
 
 pub fn run(args: &Bench, json: bool) -> Result<()> {
@@ -30,19 +31,21 @@ fn one(folder: &Path, name: &str, args: &Bench, json: bool) -> Result<()> {
     if let Some(n) = args.limit {
         benchmark = benchmark.limit(n);
     }
-    let requests = match &args.proxies {
-        Some(list) => Request::parse_list(list)?,
-        None => Request::all()?,
-    };
-    let settings = Settings { resamples: args.resamples, seed: args.seed, ..Settings::default() };
+    let settings = Settings { resamples: args.resamples, seeds: args.scoring.seeds(), ..Settings::default() };
     // Perplexities of different vocabularies do not compare, so families are ranked apart.
     for part in benchmark.by_family() {
         let target = match &args.target {
             Some(name) => part.column(name)?,
             None => part.default_target()?,
         };
-        let mut report = evaluate(&part, target, &requests, &settings)?;
-        let undefined = if args.proxies.is_none() { take_undefined(&mut report) } else { Vec::new() };
+        // Everything that costs no pass, unless more is asked for.
+        let mut requests = args.scoring.requests("shape,weights")?;
+        requests.extend(baselines(&part, &requests)?);
+        let scorer = Scorer::new(requests, args.scoring.options()?);
+        let progress = Progress::new("networks", part.architectures.len() as u64);
+        let mut report = evaluate(&part, target, &scorer, &settings, &|| progress.step());
+        progress.finish();
+        let undefined = if args.scoring.by_name() { Vec::new() } else { take_undefined(&mut report) };
         if json {
             output::line(serde_json::to_string(&report).expect("a report is plain data"));
         } else if args.markdown {
@@ -61,23 +64,33 @@ fn markdown(report: &Report) {
         report.benchmark, report.n, report.family, report.target
     ));
     output::line(
-        "| proxy | tau [95 %] | rho [95 %] | tau given params | tau given depth | close pairs | top 10 % | distinct |",
+        "| proxy | tau [95 %] | tau by seed | rho [95 %] | tau given params | tau given depth | close pairs | top 10 % | distinct | failed | each |",
     );
-    output::line("|---|---|---|---|---|---|---|---|");
+    output::line("|---|---|---|---|---|---|---|---|---|---|---|");
     for p in &report.proxies {
         let cells = [
             format!("{}{}", p.name, if p.trivial { " *(baseline)*" } else { "" }),
             format!("{} {}", decimals(p.kendall), interval(p.kendall_ci)),
+            spread(&p.kendall_seeds),
             format!("{} {}", decimals(p.spearman), interval(p.spearman_ci)),
             decimals(p.kendall_given_params),
             decimals(p.kendall_given_depth),
             decimals(p.close_pairs.map(|pairs| pairs.agreement)),
             decimals(p.top_overlap[0]),
             p.distinct.to_string(),
+            p.failed.to_string(),
+            seconds(p.seconds_per_architecture),
         ];
         output::line(format!("| {} |", cells.join(" | ")));
     }
     output::line("");
+}
+
+/// The least and the largest tau of one seed alone.
+fn spread(seeds: &[f64]) -> String {
+    let least = seeds.iter().copied().reduce(f64::min);
+    let most = seeds.iter().copied().reduce(f64::max);
+    least.zip(most).map_or(String::new(), |(a, b)| format!("{} to {}", decimals(Some(a)), decimals(Some(b))))
 }
 
 fn interval(ci: Option<[f64; 2]>) -> String {
@@ -143,7 +156,8 @@ fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings:
             p.best_true_rank.map_or("–".into(), |rank| format!("{rank:.0}")),
             p.distinct.to_string(),
             p.failed.to_string(),
-            format!("{:.2}", 1e6 * p.seconds_per_architecture),
+            spread(&p.kendall_seeds),
+            seconds(p.seconds_per_architecture),
         ]
     });
     let header = [
@@ -161,7 +175,8 @@ fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings:
         "best",
         "distinct",
         "failed",
-        "µs each",
+        "seeds",
+        "each",
     ];
     output::line(format!("\n{}\n", output::table(&header, rows.collect())));
     output::line(
@@ -175,7 +190,7 @@ fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings:
         "parameters differ by less than 10 %. top 10 %: share of the truly best tenth found in the proxy's. best: best true",
     );
     output::line(
-        "rank in the proxy's top tenth. baseline: a mere count; a proxy that does not beat it has shown nothing.",
+        "rank in the proxy's top tenth. seeds: tau with each seed alone; each: time per network and seed. baseline: a mere count; a proxy that does not beat it has shown nothing.",
     );
     if !undefined.is_empty() {
         output::line(format!("Not defined for {}: {}.", report.family, undefined.join(", ")));

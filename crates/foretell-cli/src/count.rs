@@ -38,7 +38,7 @@ pub fn run(args: &Count, json: bool) -> Result<()> {
 }
 
 /// One object or one a line; a file, or standard input.
-fn read(source: &str) -> Result<Vec<Architecture>> {
+pub fn read(source: &str) -> Result<Vec<Architecture>> {
     let mut text = String::new();
     let failed = |e| Error::Read { path: source.into(), source: e };
     let size = if source == "-" {

@@ -50,7 +50,7 @@ fn vector() -> &'static str {
 }
 
 /// Free memory, or what a control group allows if that is less.
-fn memory() -> Option<u64> {
+pub fn memory() -> Option<u64> {
     let info = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = info.lines().find(|line| line.starts_with("MemAvailable:"))?;
     let free = line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024;

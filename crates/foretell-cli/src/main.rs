@@ -5,8 +5,12 @@ mod bench;
 mod count;
 mod doctor;
 mod output;
+mod progress;
 mod proxies;
+mod rank;
 mod sample;
+mod score;
+mod scoring;
 mod spaces;
 
 use args::{Arguments, Command};
@@ -20,11 +24,18 @@ fn main() -> ExitCode {
         // Fails only if a pool exists already, and nothing has run yet.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
     }
+    // Scores already known are on disk, line by line: there is nothing to save.
+    let _ = ctrlc::set_handler(|| {
+        eprintln!("\nforetell: interrupted; what was scored is remembered, run the same command to go on");
+        std::process::exit(130);
+    });
     let json = arguments.json;
     let done = match arguments.command {
         Command::Spaces(args) => spaces::run(&args, json),
         Command::Sample(args) => sample::run(&args, json),
         Command::Count(args) => count::run(&args, json),
+        Command::Score(args) => score::run(&args, json),
+        Command::Rank(args) => rank::run(&args, json),
         Command::Proxies(args) => proxies::run(&args, json),
         Command::Bench(args) => bench::run(&args, json),
         Command::Doctor => doctor::run(json),

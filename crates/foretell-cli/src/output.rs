@@ -77,3 +77,63 @@ pub fn genes(architecture: &Architecture) -> String {
     };
     plain.map(|(key, value)| format!("{key} {}", text(value))).collect::<Vec<_>>().join("  ")
 }
+
+/// A duration in the unit that suits it.
+pub fn seconds(s: f64) -> String {
+    match s {
+        0.0 => "known".to_owned(),
+        s if s < 1e-3 => format!("{:.1} µs", 1e6 * s),
+        s if s < 1.0 => format!("{:.1} ms", 1e3 * s),
+        s => format!("{s:.1} s"),
+    }
+}
+
+/// Six significant digits, without an exponent where that is short.
+pub fn number(x: f64) -> String {
+    let magnitude = x.abs();
+    if x == 0.0 {
+        "0".to_owned()
+    } else if (1e-3..1e7).contains(&magnitude) {
+        let digits = (5 - magnitude.log10().floor() as i32).max(0) as usize;
+        let text = format!("{x:.digits$}");
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    } else {
+        format!("{x:.5e}")
+    }
+}
+
+/// A pass in words.
+pub fn pass(pass: &foretell::probe::Pass) -> String {
+    use foretell::probe::{Absolute, Derivative, Feed, Loss};
+    let mut words = vec![if pass.feed == Feed::Ones { "ones".to_owned() } else { "data".to_owned() }];
+    if pass.part.1 > 1 {
+        words.push(format!("part {} of {}", pass.part.0 + 1, pass.part.1));
+    }
+    if pass.noise > 0 {
+        words.push(format!("noise {}", f64::from(pass.noise) / 10.0));
+    }
+    if pass.absolute != Absolute::Nothing {
+        words.push("magnitudes".to_owned());
+    }
+    for (set, word) in [(pass.train, "dropout"), (pass.unnormed, "norms off"), (pass.double, "f64")] {
+        if set {
+            words.push(word.to_owned());
+        }
+    }
+    if pass.loss != Loss::None {
+        words.push(format!("loss {:?}", pass.loss).to_lowercase());
+    }
+    words.push(match pass.derivative {
+        Derivative::Values if pass.loss == Loss::None => "forward".to_owned(),
+        Derivative::Values => "by values".to_owned(),
+        Derivative::Weights => "by weights".to_owned(),
+        Derivative::Samples(fold, _) => format!("by weights, each sample: {fold:?}").to_lowercase(),
+        Derivative::Hessian(_) => "Hessian times gradient".to_owned(),
+        Derivative::Trace(trace) => match trace.probes {
+            Some(probes) => format!("kernel trace, {probes} probes"),
+            None => "kernel trace, exact".to_owned(),
+        },
+        Derivative::Curve { points } => format!("curve of {points} points"),
+    });
+    words.join(", ")
+}

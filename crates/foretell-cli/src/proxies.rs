@@ -3,7 +3,7 @@
 use crate::args::Proxies;
 use crate::output;
 use foretell::error::Result;
-use foretell::proxy::{About, CATALOGUE, Request};
+use foretell::proxy::{About, CATALOGUE, Request, SHARED};
 use serde_json::{Value, json};
 
 pub fn run(args: &Proxies, json: bool) -> Result<()> {
@@ -23,19 +23,25 @@ pub fn run(args: &Proxies, json: bool) -> Result<()> {
     let rows = CATALOGUE.iter().map(|entry| {
         let about = entry.about;
         let kind = if about.trivial { "baseline" } else { "" };
-        [about.name, kind, about.cost.text(), about.direction.text(), about.formula]
-            .map(str::to_owned)
-            .to_vec()
+        [about.name, kind, about.cost.text(), about.formula].map(str::to_owned).to_vec()
     });
-    output::line(output::table(&["proxy", "", "cost", "better", "formula"], rows.collect()));
-    output::line("\nOne in full: foretell proxies sept");
+    output::line(output::table(&["proxy", "", "cost", "formula"], rows.collect()));
+    output::line("\nHigher predicts the better network, always. One in full: foretell proxies sept");
     Ok(())
 }
 
 fn card(about: &About) {
     output::line(format!("{}\n{}\n\n    {}\n", about.name, about.sentence, about.formula));
     output::line(format!("paper       {}", about.paper));
-    output::line(format!("better      {}", about.direction.text()));
+    let turned =
+        if about.flipped { "higher (the original is lower-is-better; its sign is turned)" } else { "higher" };
+    output::line(format!("better      {turned}"));
+    if !about.parts.is_empty() {
+        output::line(format!(
+            "set score   ranks within the set it is given, by {}",
+            about.parts.join(" and ")
+        ));
+    }
     output::line(format!("cost        {}", about.cost.text()));
     output::line(format!("departures  {}", about.departures));
     if !about.published.is_empty() {
@@ -44,6 +50,14 @@ fn card(about: &About) {
     output::line(format!("measured    foretell bench BENCHMARK --proxies {}", about.name));
     for (name, default, meaning) in about.options {
         output::line(format!("option      {name}={default}: {meaning}"));
+    }
+    for (name, options) in about.variants {
+        output::line(format!("variant     variant={name}: {options}"));
+    }
+    if about.drawn() {
+        for (name, default, meaning) in SHARED {
+            output::line(format!("common      {name}={default}: {meaning}"));
+        }
     }
 }
 
@@ -54,7 +68,9 @@ fn object(about: &About) -> Value {
         .map(|(name, default, meaning)| json!({"name": name, "default": default, "meaning": meaning}));
     json!({
         "name": about.name, "sentence": about.sentence, "formula": about.formula, "paper": about.paper,
-        "better": about.direction.text(), "cost": about.cost.text(), "trivial": about.trivial,
+        "better": "higher", "flipped": about.flipped, "cost": about.cost.text(), "trivial": about.trivial,
+        "aliases": about.aliases, "version": about.version, "parts": about.parts,
+        "variants": about.variants.iter().map(|(name, options)| json!({"name": name, "options": options})).collect::<Vec<_>>(),
         "departures": about.departures, "published": about.published, "options": options.collect::<Vec<_>>(),
     })
 }

@@ -58,7 +58,13 @@ fn counts(architecture: &Architecture, tensor: &Tensor) -> bool {
             | Role::KeyValue
             | Role::Transform
     );
-    feeds || decoder && tensor.block.is_some() && matches!(tensor.role.part(), Part::Attention | Part::Ffn)
+    // A map of distances has a row per distance, not per token.
+    let distances = tensor.role == Role::RelativePosition;
+    feeds
+        || decoder
+            && !distances
+            && tensor.block.is_some()
+            && matches!(tensor.role.part(), Part::Attention | Part::Ffn)
 }
 
 impl Proxy for AttentionConfidence {

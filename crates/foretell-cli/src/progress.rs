@@ -1,0 +1,59 @@
+//! Progress on stderr: a line that is redrawn on a terminal, plain lines now and then elsewhere.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// How far a known amount of work is.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    what: &'static str,
+    total: u64,
+    plain: Mutex<Plain>,
+}
+
+struct Plain {
+    done: u64,
+    start: Instant,
+    said: Instant,
+}
+
+/// Plain lines come at least this far apart.
+const PAUSE: Duration = Duration::from_secs(5);
+
+impl Progress {
+    pub fn new(what: &'static str, total: u64) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let style =
+                ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {elapsed} gone, {eta} to go");
+            let bar = ProgressBar::new(total)
+                .with_style(style.expect("the template is constant"))
+                .with_message(what);
+            bar.enable_steady_tick(Duration::from_millis(250));
+            bar
+        });
+        let now = Instant::now();
+        Progress { bar, what, total, plain: Mutex::new(Plain { done: 0, start: now, said: now }) }
+    }
+
+    pub fn step(&self) {
+        if let Some(bar) = &self.bar {
+            return bar.inc(1);
+        }
+        let mut plain = self.plain.lock().expect("no holder panics");
+        plain.done += 1;
+        if plain.said.elapsed() >= PAUSE && plain.done < self.total {
+            let (gone, done) = (plain.start.elapsed().as_secs_f64(), plain.done as f64);
+            let left = gone / done * (self.total as f64 - done);
+            eprintln!("{} of {} {}, {gone:.0} s gone, {left:.0} s to go", plain.done, self.total, self.what);
+            plain.said = Instant::now();
+        }
+    }
+
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `foretell score`: architectures → training-free scores.
+
+use crate::args;
+use crate::count::read;
+use crate::output::{self, grouped, seconds};
+use crate::progress::Progress;
+use foretell::architecture::Architecture;
+use foretell::error::{Error, Result};
+use foretell::proxy::{Request, Score};
+use foretell::score::{Cell, Scorer, Workers};
+use serde_json::{Map, Value, json};
+
+pub fn run(args: &args::Score, json: bool) -> Result<()> {
+    let mut architectures = Vec::new();
+    for source in &args.architectures {
+        architectures.extend(read(source)?);
+    }
+    let mut options = args.scoring.options()?;
+    if args.terms {
+        // Addends are not remembered.
+        options.cache = None;
+    }
+    let scorer = Scorer::new(args.scoring.requests("all")?, options);
+    let seeds = args.scoring.seeds();
+    let progress = Progress::new("architectures", architectures.len() as u64);
+    // One network alone shows its passes.
+    if let ([architecture], false, true) = (&architectures[..], json, args.scoring.no_cache) {
+        let scored = scorer.score(architecture, seeds[0], &mut Workers::default());
+        progress.finish();
+        let passes = scored.passes.iter().map(|(pass, time)| vec![output::pass(pass), seconds(*time)]);
+        output::line(output::table(&["pass", "time"], passes.collect()));
+        output::line("");
+    }
+    let table = scorer.table(&architectures, &seeds, &|| progress.step());
+    progress.finish();
+    for (architecture, cells) in architectures.iter().zip(&table) {
+        if json {
+            output::line(object(architecture, scorer.requests(), cells, args.terms));
+        } else {
+            print(architecture, scorer.requests(), cells, args);
+        }
+    }
+    Ok(())
+}
+
+/// Mean and standard deviation of the values of all seeds.
+pub fn moments(scores: &[&Score]) -> (f64, f64) {
+    let n = scores.len() as f64;
+    let mean = scores.iter().map(|score| score.value).sum::<f64>() / n;
+    let squares = scores.iter().map(|score| (score.value - mean).powi(2)).sum::<f64>();
+    (mean, if n > 1.0 { (squares / (n - 1.0)).sqrt() } else { 0.0 })
+}
+
+fn object(architecture: &Architecture, requests: &[Request], cells: &[Cell], terms: bool) -> Value {
+    let scores = requests
+        .iter()
+        .zip(cells)
+        .map(|(request, cell)| (request.label().to_owned(), entry(request, cell, terms)));
+    json!({
+        "id": architecture.id(), "space": architecture.space(), "params": architecture.params().total,
+        "scores": scores.collect::<Map<_, _>>(),
+    })
+}
+
+fn entry(request: &Request, cell: &Cell, terms: bool) -> Value {
+    let good: Vec<&Score> = match cell.scores.iter().map(Result::as_ref).collect() {
+        Ok(good) => good,
+        Err(error) => return failure(error),
+    };
+    let first = good[0];
+    let mut entry = Map::new();
+    if request.is_set_score() {
+        let mean = |part: usize| good.iter().map(|score| score.parts[part]).sum::<f64>() / good.len() as f64;
+        let parts =
+            request.about().parts.iter().enumerate().map(|(i, name)| ((*name).to_owned(), json!(mean(i))));
+        entry.insert("parts".into(), Value::Object(parts.collect()));
+    } else {
+        let (mean, deviation) = moments(&good);
+        entry.insert("value".into(), json!(mean));
+        if good.len() > 1 {
+            entry.insert("deviation".into(), json!(deviation));
+            entry.insert("values".into(), good.iter().map(|score| score.value).collect());
+        }
+    }
+    if let Some(error) = first.error {
+        entry.insert("standard_error".into(), json!(error));
+    }
+    if !first.terms.is_empty() {
+        entry.insert("term_count".into(), json!(first.terms.len()));
+    }
+    if terms {
+        let term = |term: &foretell::proxy::Term| json!({"name": term.name, "block": term.block, "value": term.value});
+        entry.insert("terms".into(), first.terms.iter().map(term).collect());
+    }
+    if !first.notes.is_empty() {
+        entry.insert("notes".into(), json!(first.notes));
+    }
+    Value::Object(entry)
+}
+
+fn failure(error: &Error) -> Value {
+    json!({"error": error.to_string(), "kind": error.kind()})
+}
+
+fn print(architecture: &Architecture, requests: &[Request], cells: &[Cell], args: &args::Score) {
+    output::line(format!(
+        "{}  {}  {} parameters\n{}",
+        architecture.id(),
+        architecture.space(),
+        grouped(architecture.params().total),
+        output::genes(architecture)
+    ));
+    let (mut rows, mut undefined, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    for (request, cell) in requests.iter().zip(cells) {
+        let good: Vec<&Score> = match cell.scores.iter().map(Result::as_ref).collect() {
+            Ok(good) => good,
+            Err(Error::NotDefined { .. }) if !args.scoring.by_name() => {
+                undefined.push(request.label());
+                continue;
+            }
+            Err(error) => {
+                rows.push(vec![
+                    request.label().to_owned(),
+                    error.kind().to_owned(),
+                    String::new(),
+                    String::new(),
+                ]);
+                notes.push(format!("{}: {error}", request.label()));
+                continue;
+            }
+        };
+        let (mean, deviation) = moments(&good);
+        let value = match request.is_set_score() {
+            true => {
+                let parts = request.about().parts.iter().zip(&good[0].parts);
+                parts
+                    .map(|(name, part)| format!("{name} {}", output::number(*part)))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            }
+            false => output::number(mean),
+        };
+        let spread = match good.len() > 1 && !request.is_set_score() {
+            true => format!("± {}", output::number(deviation)),
+            false => String::new(),
+        };
+        rows.push(vec![request.label().to_owned(), value, spread, seconds(cell.seconds)]);
+        notes.extend(good[0].notes.iter().map(|note| format!("{}: {note}", request.label())));
+        if let Some(error) = good[0].error {
+            notes.push(format!(
+                "{}: standard error of the estimate {}",
+                request.label(),
+                output::number(error)
+            ));
+        }
+        if args.terms {
+            let term = |term: &foretell::proxy::Term| {
+                vec![format!("  {}", term.name), output::number(term.value), String::new(), String::new()]
+            };
+            rows.extend(good[0].terms.iter().map(term));
+        }
+    }
+    output::line(format!("\n{}", output::table(&["proxy", "score", "over seeds", "time"], rows)));
+    notes.iter().for_each(|note| output::line(note));
+    if !undefined.is_empty() {
+        output::line(format!("Not defined for {}: {}.", architecture.family().name(), undefined.join(", ")));
+    }
+    output::line("");
+}

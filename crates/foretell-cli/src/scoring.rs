@@ -1,0 +1,64 @@
+//! From what was typed to a scorer.
+
+use crate::args::{PrecisionArg, ScoringArgs};
+use foretell::error::{Error, Result};
+use foretell::probe::Inputs;
+use foretell::proxy::Request;
+use foretell::score::{Cache, Options, Precision, Source};
+use std::path::{Path, PathBuf};
+
+impl ScoringArgs {
+    /// The proxies asked for, or the usual ones of a command.
+    pub fn requests(&self, usual: &str) -> Result<Vec<Request>> {
+        let requests = Request::parse_list(self.proxies.as_deref().unwrap_or(usual))?;
+        match requests.is_empty() {
+            true => Err(Error::input("--proxies", "names no proxy; see foretell proxies")),
+            false => Ok(requests),
+        }
+    }
+
+    /// Whether proxies were asked for one by one, so that each must show up.
+    pub fn by_name(&self) -> bool {
+        let groups = ["all", "shape", "weights", "forward", "backward", "passes", "samples", "hessian"];
+        self.proxies.as_ref().is_some_and(|list| !list.split(',').all(|word| groups.contains(&word.trim())))
+    }
+
+    pub fn seeds(&self) -> Vec<u64> {
+        (self.seed..self.seed + self.seeds).collect()
+    }
+
+    pub fn options(&self) -> Result<Options> {
+        let weights = match self.weights.as_str() {
+            "shared" => Source::Shared,
+            "standalone" => Source::Standalone,
+            file if Path::new(file).is_file() => Source::File(file.into()),
+            other => {
+                let message = format!("'{other}' is neither shared nor standalone nor a file");
+                return Err(Error::input("--weights", message));
+            }
+        };
+        Ok(Options {
+            precision: match self.precision {
+                PrecisionArg::F32 => Precision::F32,
+                PrecisionArg::F64 => Precision::F64,
+            },
+            weights,
+            inputs: self.inputs.as_deref().map(Inputs::read).transpose()?,
+            memory: crate::doctor::memory().map(|bytes| bytes / rayon::current_num_threads() as u64),
+            cache: self.cache_file().map(|path| Cache::open(&path)).transpose()?,
+        })
+    }
+
+    /// A folder that cannot be found is no reason to fail: scores are then not remembered.
+    fn cache_file(&self) -> Option<PathBuf> {
+        if self.no_cache {
+            return None;
+        }
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let user = || {
+            set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache"))).map(|c| c.join("foretell"))
+        };
+        let folder = self.cache.clone().or_else(|| set("FORETELL_CACHE")).or_else(user)?;
+        Some(folder.join("scores.jsonl"))
+    }
+}
