@@ -140,7 +140,7 @@ fn confidence<S: Scalar>(
 const ZERO: f64 = 1e-12;
 
 /// Compares norms with the recorded f64 ones; those that are mathematically zero, on the scale of the largest.
-fn gradients<S: Scalar>(
+pub fn gradients<S: Scalar>(
     case: &Case,
     precision: Precision,
     weights: &Weights<S>,
