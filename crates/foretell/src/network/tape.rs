@@ -4,6 +4,7 @@
 //! backward; running the tape backward calls these in reverse. A value read by several layers collects the sum of their
 //! gradients. Layers are the unit: each has an explicit backward in the engine, nothing is derived.
 
+use super::gradients::WeightGradients;
 use super::weights::{Param, Weights};
 use crate::engine::buffer::Workspace;
 use crate::engine::matmul::{Mat, MatMut};
@@ -95,8 +96,8 @@ pub struct Reverse<'t, S> {
     pub values: Values<S>,
     /// The gradients of values, as far as known.
     pub gradients: Gradients<S>,
-    /// Where weight gradients are added, if they are wanted.
-    pub weight_gradients: Option<&'t mut Weights<S>>,
+    /// Where weight gradients go, if they are wanted.
+    pub weight_gradients: Option<WeightGradients<'t, S>>,
     /// Memory shared by all passes of a worker.
     pub space: &'t mut Workspace<S>,
 }
@@ -140,7 +141,10 @@ impl<S: Scalar> Gradients<S> {
 impl<'w, S: Scalar> Tape<'w, S> {
     /// An empty tape; without `record` it keeps nothing for a backward pass.
     pub fn new(weights: &'w Weights<S>, space: &'w mut Workspace<S>, record: bool) -> Self {
-        let (values, steps, marks) = (Values(Vec::new()), Vec::new(), Vec::new());
+        // About a value for each tensor is what most networks make.
+        let many = weights.layout.tensors().count();
+        let (values, steps) = (Values(Vec::with_capacity(many)), Vec::with_capacity(many));
+        let marks = Vec::with_capacity(many);
         Tape {
             weights,
             space,
@@ -227,7 +231,8 @@ impl<'w, S: Scalar> Tape<'w, S> {
         &self.marks
     }
 
-    /// Runs backward from the given gradients of values; `seen` is told the finished gradient of each marked value.
+    /// Runs backward from the given gradients of values and overwrites the gradients of weights; `seen` is told the
+    /// finished gradient of each marked value.
     pub fn backward(
         self,
         seeds: Vec<(Value, Vec<S>)>,
@@ -240,7 +245,7 @@ impl<'w, S: Scalar> Tape<'w, S> {
             weights: self.weights,
             values: self.values,
             gradients,
-            weight_gradients,
+            weight_gradients: weight_gradients.map(WeightGradients::new),
             space: self.space,
         };
         for (value, seed) in seeds {
@@ -266,6 +271,9 @@ impl<'w, S: Scalar> Tape<'w, S> {
         }
         for (i, gradient) in back.gradients.0.iter().enumerate().filter(|(_, g)| !g.data.is_empty()) {
             tell(Value(i), gradient);
+        }
+        if let Some(gradients) = back.weight_gradients {
+            gradients.finish();
         }
         back.space.give_all(back.values.0.into_iter().chain(back.gradients.0).map(|matrix| matrix.data));
     }

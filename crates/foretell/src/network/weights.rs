@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Which tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Param(usize);
+pub struct Param(pub(super) usize);
 
 /// Where each tensor lies; shared by weights, gradients and every precision of them.
 #[derive(Debug)]

@@ -47,9 +47,9 @@ impl<S: Scalar> Tape<'_, S> {
                 let mut to = QkvGradient::Joint(to);
                 match (&tables, relative, &mut *weight_gradients) {
                     (Some(_), Some((_, params)), Some(into)) => {
-                        let mut grown = params.map(|param| space.zeros(into.layout.range(param).len()));
+                        let mut grown = params.map(|param| space.zeros(into.layout().range(param).len()));
                         let mut views = grown.iter_mut().zip(params).map(|(data, param)| {
-                            let (rows, cols) = into.layout.stored(param);
+                            let (rows, cols) = into.layout().stored(param);
                             MatMut::new(data, rows, cols)
                         });
                         let mut next = || views.next().expect("four tables");
