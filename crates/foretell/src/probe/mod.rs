@@ -98,7 +98,7 @@ pub fn run<S: Scalar>(
     let weights = magnitudes.as_ref().unwrap_or(weights);
     // Gradients come from the workspace too: who is done with them may give them back.
     let mut gradients = (pass.loss != Loss::None && pass.weight_gradients)
-        .then(|| Weights { layout: weights.layout.clone(), data: space.zeros(weights.layout.len()) });
+        .then(|| Weights { layout: weights.layout.clone(), data: space.take(weights.layout.len()) });
     let mut tape = Tape::new(weights, space, pass.loss != Loss::None);
     if pass.train {
         tape.train(Seed(pass.seed).stream("dropout", 0));
@@ -196,19 +196,18 @@ fn differentiated<S: Scalar>(
     Ok((loss, value, seed))
 }
 
-/// The most bytes a pass over `S` will hold, weights and gradients included, found without allocating them.
+/// The most bytes a pass over `S` will hold, found without allocating them: weights and gradients, the input, what lies
+/// between layers, what is kept. The products' packing buffers, a few MB at most, are not counted.
 pub fn peak_bytes<S: Scalar>(architecture: &Architecture, pass: &Pass) -> Result<u64> {
     let weights: Weights<Blank> = Weights::zeros(Layout::of(architecture));
-    let mut space = Workspace::new();
-    run(
-        architecture,
-        &weights,
-        &Pass { absolute: false, keep: Vec::new(), ..pass.clone() },
-        None,
-        &mut space,
-    )?;
-    let copies = if pass.absolute { 2 } else { 1 };
-    Ok(((space.peak_numbers() + copies * weights.layout.len()) * size_of::<S>()) as u64)
+    let (mut space, copies) = (Workspace::new(), if pass.absolute { 2 } else { 1 });
+    let pass = Pass { absolute: false, ..pass.clone() };
+    let fed = input(architecture, &pass)?;
+    let signals = run(architecture, &weights, &pass, Some(&fed), &mut space)?;
+    let pixels = if let Input::Images { pixels, .. } = &fed { pixels.len() } else { 0 };
+    let kept: usize = signals.kept.iter().chain(&signals.gradients).map(|(_, kept)| kept.data.len()).sum();
+    let numbers = space.peak_numbers() + kept + pixels + copies * weights.layout.len();
+    Ok((numbers * size_of::<S>()) as u64)
 }
 
 /// Refuses a pass whose peak exceeds `budget` bytes, before anything is allocated.
