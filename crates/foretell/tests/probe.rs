@@ -89,7 +89,8 @@ fn networks() -> Vec<(Architecture, Pass)> {
     ]
 }
 
-/// A pass over numbers without content asks for exactly what a real one takes.
+/// A pass over numbers without content asks for what a real one takes, images besides; where buffers of one length have
+/// room for different numbers, it may take one for the other.
 #[test]
 fn the_peak_is_known_before_anything_is_allocated() {
     for (architecture, pass) in networks() {
@@ -97,12 +98,12 @@ fn the_peak_is_known_before_anything_is_allocated() {
         let mut space = Workspace::new();
         probe::run(&setting(&architecture), &weights, &pass, &mut space).unwrap();
         let estimate = probe::peak_bytes::<f32>(&setting(&architecture), &pass).unwrap();
-        assert_eq!(
-            estimate,
-            (space.peak_bytes() + 4 * weights.data.len()) as u64,
-            "{}",
-            architecture.family().name()
-        );
+        let pixels = match probe::input::<f32>(&setting(&architecture), &pass).unwrap() {
+            Input::Images { pixels, .. } => pixels.len(),
+            Input::Tokens { .. } => 0,
+        };
+        let measured = (space.peak_bytes() + 4 * (pixels + weights.data.len())) as f64;
+        assert!((estimate as f64 / measured - 1.0).abs() < 0.02, "{}", architecture.family().name());
         assert!(probe::within::<f32>(&setting(&architecture), &pass, estimate).is_ok());
         let refused = probe::within::<f32>(&setting(&architecture), &pass, estimate - 1).err().unwrap();
         assert_eq!(refused.kind(), "memory");
@@ -173,7 +174,7 @@ fn dropout_is_seeded_and_off_in_evaluation() {
                 .unwrap()
                 .data
         };
-        let drops = ["bert", "flexibert", "gpt2", "transformer-xl"].contains(&architecture.family().name());
+        let drops = !["recurrent", "llama"].contains(&architecture.family().name());
         assert_eq!(loss(true, 1), loss(true, 1));
         assert_eq!(loss(true, 0) != loss(false, 0), drops, "{}", architecture.family().name());
     }

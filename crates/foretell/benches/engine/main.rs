@@ -65,9 +65,11 @@ fn main() {
 fn candidate(kind: &str) -> impl FnMut() {
     let (architecture, pass) = workload(kind);
     let weights: Weights<f32> = Weights::shared(&architecture, Seed(0));
+    let input = probe::input(&Setting::new(&architecture, Seed(0)), &pass).unwrap();
     let mut space = Workspace::new();
     move || {
-        let run = probe::run(&Setting::new(&architecture, Seed(0)), &weights, &pass, &mut space).unwrap();
+        let run = probe::run_on(&Setting::new(&architecture, Seed(0)), &weights, &pass, &input, &mut space)
+            .unwrap();
         space.give(run.weight_gradients.unwrap().data);
     }
 }

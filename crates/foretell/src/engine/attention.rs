@@ -5,6 +5,8 @@
 //! dP = dO Vᵀ     dV = Pᵀ dO     dS = scale · P (dP − Σ P dP)     dQ = dS K     dK = dSᵀ Q
 //! ```
 //!
+//! Dropout multiplies P by given factors M on its way to V: `O = (M P) V`, `dP = M dO Vᵀ`, `dV = (M P)ᵀ dO`.
+//!
 //! Heads are columns of q, k and v, read in place. With fewer key heads than query heads, neighbouring query heads
 //! share one (grouped queries). Under a causal mask the rows are worked off in blocks that stop at the diagonal.
 
@@ -78,6 +80,8 @@ pub struct Attention {
     pub scale: f64,
     /// Which keys are seen.
     pub mask: Mask,
+    /// The share of probabilities to be dropped in training; whoever trains draws the factors.
+    pub dropout: f64,
 }
 
 /// Queries of T x (heads · head_dim), keys and values of T′ x (kv_heads · head_dim).
@@ -89,6 +93,15 @@ pub struct Qkv<'a, S> {
     pub k: Mat<'a, S>,
     /// V
     pub v: Mat<'a, S>,
+}
+
+/// The probabilities of a forward pass, heads x T x T′, and what dropout multiplied them by, if it did.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a, S> {
+    /// P
+    pub probs: &'a [S],
+    /// M
+    pub dropout: Option<&'a [S]>,
 }
 
 /// Where the gradients of [`Qkv`] are written.
@@ -137,9 +150,10 @@ impl<S> QkvGradient<'_, S> {
 }
 
 impl Attention {
-    /// As many key heads as query heads, scale 1/√head_dim.
+    /// As many key heads as query heads, scale 1/√head_dim, no dropout.
     pub fn new(heads: usize, head_dim: usize, mask: Mask) -> Self {
-        Self { heads, kv_heads: heads, head_dim, scale: (head_dim as f64).sqrt().recip(), mask }
+        let scale = (head_dim as f64).sqrt().recip();
+        Self { heads, kv_heads: heads, head_dim, scale, mask, dropout: 0.0 }
     }
 
     fn check<S: Scalar>(&self, x: Qkv<'_, S>, probs: usize, out: (usize, usize)) -> (usize, usize) {
@@ -164,17 +178,17 @@ impl Attention {
         (h * self.head_dim, h * self.kv_heads / self.heads * self.head_dim)
     }
 
-    /// Writes the output and the probabilities (heads x T x T′).
+    /// Writes the output and the probabilities (heads x T x T′), which dropout leaves as they are.
     pub fn forward<S: Scalar>(
         &self,
         x: Qkv<'_, S>,
         relative: Option<&Relative<'_, S>>,
-        probs: &mut [S],
+        (probs, dropout): (&mut [S], Option<&[S]>),
         mut out: MatMut<'_, S>,
         space: &mut Workspace<S>,
     ) {
         let (t, s) = self.check(x, probs.len(), (out.rows(), out.cols()));
-        let d = self.head_dim;
+        let (d, mut scratch) = (self.head_dim, space.take(if dropout.is_some() { t * s } else { 0 }));
         for (h, probs) in probs.chunks_exact_mut((t * s).max(1)).enumerate() {
             let (qc, kc) = self.columns(h);
             let (q, k, v) = (x.q.columns(qc, d), x.k.columns(kc, d), x.v.columns(kc, d));
@@ -190,6 +204,7 @@ impl Attention {
                     self.mask.softmax(row, self.mask.visible(first + i, t, s));
                 }
                 let reach = self.reach(rows, first, reach, (t, s));
+                let rows = dropped(rows, dropout.map(|m| &m[(h * t + first) * s..]), &mut scratch);
                 let p = Mat::new(rows, count, s).columns(0, reach);
                 let mut out = out.rb().block((first, count), (qc, d));
                 product(1.0, p, v.block((0, reach), (0, d)), 0.0, out.rb());
@@ -198,6 +213,7 @@ impl Attention {
                 }
             }
         }
+        space.give(scratch);
     }
 
     /// Keys that some row of a block gives weight: all of them once a masked score outweighs the rest.
@@ -215,7 +231,7 @@ impl Attention {
         &self,
         x: Qkv<'_, S>,
         relative: Option<&Relative<'_, S>>,
-        probs: &[S],
+        Seen { probs, dropout }: Seen<'_, S>,
         dout: Mat<'_, S>,
         dx: &mut QkvGradient<'_, S>,
         mut drelative: Option<&mut RelativeGradient<'_, S>>,
@@ -223,6 +239,7 @@ impl Attention {
     ) {
         let (t, s) = self.check(x, probs.len(), (dout.rows(), dout.cols()));
         let (d, mut scratch) = (self.head_dim, space.take(t * s));
+        let mut weighted = space.take(if dropout.is_some() { t * s } else { 0 });
         let (wide, narrow) = (self.heads * d, self.kv_heads * d);
         for (h, probs) in probs.chunks_exact((t * s).max(1)).enumerate() {
             let (qc, kc) = self.columns(h);
@@ -235,13 +252,19 @@ impl Attention {
                 let (k, v) = (k.block((0, reach), (0, d)), v.block((0, reach), (0, d)));
                 let (q, dout) = (q.block((first, count), (0, d)), dout.block((first, count), (qc, d)));
                 let p = Mat::new(rows, count, s).columns(0, reach);
-                product(1.0, p.t(), dout, store.beta(), dx.v(narrow).block((0, reach), (kc, d)));
+                let factors = dropout.map(|m| &m[(h * t + first) * s..]);
+                let used = dropped(rows, factors, &mut weighted);
+                let shown = Mat::new(used, count, s).columns(0, reach);
+                product(1.0, shown.t(), dout, store.beta(), dx.v(narrow).block((0, reach), (kc, d)));
                 let ds = &mut scratch[..count * reach];
                 product(1.0, dout, v.t(), 0.0, MatMut::new(ds, count, reach));
                 if let Some(relative) = relative {
-                    relative.add_output_backward(rows, dout, ds, drelative.as_deref_mut(), space);
+                    relative.add_output_backward(used, dout, ds, drelative.as_deref_mut(), space);
                 }
                 for (i, ds) in ds.chunks_exact_mut(reach).enumerate() {
+                    if let Some(factors) = factors {
+                        S::hadamard(&factors[i * s..][..reach], ds);
+                    }
                     self.mask.softmax_backward(p.row(i), ds, self.mask.visible(first + i, t, s), self.scale);
                 }
                 let scores = Mat::new(ds, count, reach);
@@ -254,8 +277,17 @@ impl Attention {
                 store = Store::Add;
             }
         }
-        space.give(scratch);
+        space.give_all([scratch, weighted]);
     }
+}
+
+/// Probabilities times the factors of dropout, in `scratch`; without factors the probabilities themselves.
+fn dropped<'a, S: Scalar>(p: &'a [S], factors: Option<&[S]>, scratch: &'a mut [S]) -> &'a [S] {
+    let Some(factors) = factors else { return p };
+    let used = &mut scratch[..p.len()];
+    used.copy_from_slice(p);
+    S::hadamard(&factors[..p.len()], used);
+    used
 }
 
 #[cfg(test)]

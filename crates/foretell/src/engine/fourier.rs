@@ -78,45 +78,68 @@ impl Fourier {
     }
 }
 
-/// The transform of one t x n matrix of real numbers, in place.
-pub(super) fn real<R: FftNum + DctNum>(
-    (fft, dct): (&mut FftPlanner<R>, &mut DctPlanner<R>),
-    kind: Transform,
-    (t, n): (usize, usize),
-    x: &mut [R],
-) {
-    if kind == Transform::Fourier {
-        let mut rows: Vec<Complex<R>> = x.iter().map(|x| Complex::new(*x, R::zero())).collect();
-        fft.plan_fft_forward(n).process(&mut rows);
-        let mut columns = turned(&rows, t, n);
-        fft.plan_fft_forward(t).process(&mut columns);
-        turned(&columns, n, t).iter().zip(x).for_each(|(y, x)| *x = y.re);
-        return;
-    }
-    let mut along = |data: &mut [R], length: usize| {
-        let plan = dct.plan_dct2(length);
-        for line in data.chunks_exact_mut(length) {
-            if kind == Transform::Cosine {
-                plan.process_dct2(line);
-            } else {
-                // The third kind halves its first input; the transpose of the second does not.
-                let first = line[0];
-                plan.process_dct3(line);
-                let half = first / (R::one() + R::one());
-                line.iter_mut().for_each(|y| *y = *y + half);
-            }
-            line.iter_mut().for_each(|y| *y = *y + *y);
-        }
-    };
-    along(x, n);
-    let mut columns = turned(x, t, n);
-    along(&mut columns, t);
-    x.copy_from_slice(&turned(&columns, n, t));
+/// The plans of one thread and the memory they work in: both are made once for each size.
+pub(super) struct Plans<R: FftNum + DctNum> {
+    fft: FftPlanner<R>,
+    dct: DctPlanner<R>,
+    complex: [Vec<Complex<R>>; 3],
+    real: [Vec<R>; 2],
 }
 
-/// The transpose of a rows x cols matrix.
-fn turned<T: Copy>(x: &[T], rows: usize, cols: usize) -> Vec<T> {
-    (0..rows * cols).map(|at| x[at % rows * cols + at / rows]).collect()
+impl<R: FftNum + DctNum> Plans<R> {
+    pub(super) fn new() -> Self {
+        let (complex, real) = ([(); 3].map(|()| Vec::new()), [(); 2].map(|()| Vec::new()));
+        Plans { fft: FftPlanner::new(), dct: DctPlanner::new(), complex, real }
+    }
+
+    /// The transform of one t x n matrix of real numbers, in place.
+    pub(super) fn transform(&mut self, kind: Transform, (t, n): (usize, usize), x: &mut [R]) {
+        if kind == Transform::Fourier {
+            return self.fourier((t, n), x);
+        }
+        let [columns, scratch] = &mut self.real;
+        let mut along = |data: &mut [R], length: usize| {
+            let plan = self.dct.plan_dct2(length);
+            scratch.resize(plan.get_scratch_len(), R::zero());
+            for line in data.chunks_exact_mut(length) {
+                if kind == Transform::Cosine {
+                    plan.process_dct2_with_scratch(line, scratch);
+                } else {
+                    // The third kind halves its first input; the transpose of the second does not.
+                    let first = line[0];
+                    plan.process_dct3_with_scratch(line, scratch);
+                    let half = first / (R::one() + R::one());
+                    line.iter_mut().for_each(|y| *y = *y + half);
+                }
+                line.iter_mut().for_each(|y| *y = *y + *y);
+            }
+        };
+        along(x, n);
+        turn(x, t, n, columns);
+        along(columns, t);
+        x.iter_mut().enumerate().for_each(|(at, x)| *x = columns[at % n * t + at / n]);
+    }
+
+    fn fourier(&mut self, (t, n): (usize, usize), x: &mut [R]) {
+        let [rows, columns, scratch] = &mut self.complex;
+        let mut along = |data: &mut [Complex<R>], length: usize| {
+            let plan = self.fft.plan_fft_forward(length);
+            scratch.resize(plan.get_inplace_scratch_len(), Complex::new(R::zero(), R::zero()));
+            plan.process_with_scratch(data, scratch);
+        };
+        rows.clear();
+        rows.extend(x.iter().map(|x| Complex::new(*x, R::zero())));
+        along(rows, n);
+        turn(rows, t, n, columns);
+        along(columns, t);
+        x.iter_mut().enumerate().for_each(|(at, x)| *x = columns[at % n * t + at / n].re);
+    }
+}
+
+/// Writes the transpose of a rows x cols matrix.
+fn turn<T: Copy>(x: &[T], rows: usize, cols: usize, to: &mut Vec<T>) {
+    to.clear();
+    to.extend((0..rows * cols).map(|at| x[at % rows * cols + at / rows]));
 }
 
 #[cfg(test)]

@@ -1,11 +1,9 @@
 //! [`Scalar`] for `f32` and `f64`.
 
-use super::fourier::{self, Transform};
+use super::fourier::{Plans, Transform};
 use super::kernels::{double, single};
 use super::matmul::{Mat, MatMut};
 use super::scalar::{Scalar, Store};
-use rustdct::DctPlanner;
-use rustfft::FftPlanner;
 use std::cell::RefCell;
 
 macro_rules! real {
@@ -41,11 +39,9 @@ macro_rules! real {
 
             fn transform(kind: Transform, shape: (usize, usize), x: &mut [Self]) {
                 thread_local! {
-                    // Planners remember the plans they made.
-                    static PLANNERS: RefCell<(FftPlanner<$t>, DctPlanner<$t>)> =
-                        RefCell::new((FftPlanner::new(), DctPlanner::new()));
+                    static PLANS: RefCell<Plans<$t>> = RefCell::new(Plans::new());
                 }
-                PLANNERS.with_borrow_mut(|(fft, dct)| fourier::real((fft, dct), kind, shape, x));
+                PLANS.with_borrow_mut(|plans| plans.transform(kind, shape, x));
             }
 
             fn product(alpha: f64, a: Mat<'_, Self>, b: Mat<'_, Self>, beta: f64, mut c: MatMut<'_, Self>) {

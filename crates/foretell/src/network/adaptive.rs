@@ -25,8 +25,14 @@ fn ranges(sizes: impl Iterator<Item = (u64, u64)>) -> Vec<Range<u32>> {
 
 /// Where the ids of a range are, and which of its words each of them is.
 fn members(ids: &[u32], range: &Range<u32>) -> (Vec<usize>, Vec<u32>) {
-    let inside = ids.iter().enumerate().filter(|(_, id)| range.contains(id));
-    inside.map(|(t, id)| (t, id - range.start)).unzip()
+    let inside = || ids.iter().enumerate().filter(|(_, id)| range.contains(id));
+    let count = inside().count();
+    let (mut places, mut words) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    for (t, id) in inside() {
+        places.push(t);
+        words.push(id - range.start);
+    }
+    (places, words)
 }
 
 /// `E_i[id] P_iᵀ √d`, i the cluster of the id.

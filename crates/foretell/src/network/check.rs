@@ -1,4 +1,4 @@
-//! A family's backward pass against central differences: one entry of every tensor, in f64.
+//! A family's backward pass against central differences: one entry of every tensor, in f64, in evaluation and training.
 
 use super::{Input, Tape, Weights, forward};
 use crate::architecture::Architecture;
@@ -11,10 +11,14 @@ fn loss(
     architecture: &Architecture,
     input: &Input<f64>,
     weights: &Weights<f64>,
+    train: bool,
     gradients: Option<&mut Weights<f64>>,
 ) -> f64 {
     let mut space = Workspace::new();
     let mut tape = Tape::new(weights, &mut space, true);
+    if train {
+        tape.train(Seed(3).stream("dropout", 0));
+    }
     let output = forward(architecture, input, &mut tape);
     let mut rng = Seed(1).stream("projection", 0);
     let mut total = 0.0;
@@ -31,15 +35,26 @@ fn loss(
     total
 }
 
-/// Compares the derivative of one random entry of every tensor with its central difference.
+/// Compares the derivative of one random entry of every tensor with its central difference, in an evaluation pass and in
+/// a training pass of a fixed seed, which gives the same bits twice.
 #[track_caller]
 pub(super) fn gradients(architecture: &Architecture, input: &Input<f64>) {
+    for train in [false, true] {
+        pass(architecture, input, train);
+    }
+}
+
+#[track_caller]
+fn pass(architecture: &Architecture, input: &Input<f64>, train: bool) {
     let mut weights: Weights<f64> = Weights::standalone(architecture, Seed(0));
     // Away from the special points of initialisation: gains of one, biases of zero, tiny weights.
     let mut rng = Seed(0).stream("perturb", 0);
     weights.data.iter_mut().for_each(|w| *w = 5.0 * *w + 0.2 * (rng.random::<f64>() - 0.5));
     let mut found = Weights::zeros(weights.layout.clone());
-    loss(architecture, input, &weights, Some(&mut found));
+    let first = loss(architecture, input, &weights, train, Some(&mut found));
+    let mut again = Weights::zeros(weights.layout.clone());
+    assert_eq!(first, loss(architecture, input, &weights, train, Some(&mut again)));
+    assert_eq!(found.data, again.data, "the same seed, the same bits");
     let layout = weights.layout.clone();
     let scale = found.data.iter().map(|g| g.abs()).fold(0.0, f64::max);
     for (param, tensor) in layout.tensors() {
@@ -48,7 +63,7 @@ pub(super) fn gradients(architecture: &Architecture, input: &Input<f64>) {
         let value = weights.data[at];
         let mut shifted = |by: f64| {
             weights.data[at] = value + by;
-            let loss = loss(architecture, input, &weights, None);
+            let loss = loss(architecture, input, &weights, train, None);
             weights.data[at] = value;
             loss
         };

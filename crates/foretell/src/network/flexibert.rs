@@ -1,7 +1,7 @@
 //! The forward pass of a FlexiBERT encoder; see [`crate::architecture::FlexiBert`].
 
 use super::bert::embed;
-use super::layer::Names;
+use super::layer::{DROPOUT, Names};
 use super::{Input, Output, Tape, Value};
 use crate::architecture::{Architecture, FlexiBert, Mixer};
 use crate::engine::attention::{Attention, Mask};
@@ -82,18 +82,19 @@ pub(super) fn forward<S: Scalar>(
 fn mix<S: Scalar>(v: &FlexiBert<'_>, i: usize, x: Value, batch: usize, tape: &mut Tape<'_, S>) -> Value {
     let (at, heads) = ([i, 0], v.num_heads(i) as usize);
     let head_dim = v.h() as usize / heads;
+    let attention = |heads| Attention { dropout: DROPOUT, ..Attention::new(heads, head_dim, Mask::None) };
     let mixed = match v.mixer(i) {
         mixer @ (Mixer::Attention | Mixer::Multiplicative) => {
             let [mut query, key, value] = QKV.map(|names| tape.linear(x, names, at));
             if mixer == Mixer::Multiplicative {
                 query = tape.linear(query, MULTIPLIER, at);
             }
-            tape.attention([query, key, value], Attention::new(heads, head_dim, Mask::None), batch, i)
+            tape.attention([query, key, value], attention(heads), batch, i)
         }
         mixer @ (Mixer::Fourier | Mixer::Cosine) => {
             let kind = if mixer == Mixer::Fourier { Transform::Fourier } else { Transform::Cosine };
             let h = tape.linear(x, TRANSFORM, at);
-            return tape.transform(h, kind, heads, batch);
+            return tape.transform(h, kind, heads, batch, i);
         }
         Mixer::Span { kernel } => {
             let heads = v.span_heads(i).0 as usize;
@@ -104,14 +105,9 @@ fn mix<S: Scalar>(v: &FlexiBert<'_>, i: usize, x: Value, batch: usize, tape: &mu
             let spans = tape.multiply(spans, query);
             let kernels = tape.linear(spans, KERNELS, at);
             let local = tape.linear(x, SPANS, at);
-            let local = tape.dynamic_convolution(
-                local,
-                kernels,
-                DynamicConv { heads, kernel: kernel as usize },
-                batch,
-            );
-            let attention = Attention::new(heads, head_dim, Mask::None);
-            let global = tape.attention([query, key, value], attention, batch, i);
+            let layer = DynamicConv { heads, kernel: kernel as usize };
+            let local = tape.dynamic_convolution(local, kernels, layer, batch, i);
+            let global = tape.attention([query, key, value], attention(heads), batch, i);
             tape.beside(global, local)
         }
     };

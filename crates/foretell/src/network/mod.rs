@@ -8,6 +8,7 @@ mod bert;
 mod check;
 mod flexibert;
 pub mod gpt2;
+mod gradients;
 mod layer;
 mod llama;
 mod pit;
@@ -18,6 +19,7 @@ pub mod transformer_xl;
 mod vit;
 mod weights;
 
+pub use gradients::WeightGradients;
 pub use tape::{Embedding, Mark, Reverse, Tape, Value};
 pub(crate) use weights::numbers;
 pub use weights::{Layout, Param, Supernet, Weights};

@@ -47,6 +47,7 @@ pub(super) fn forward<S: Scalar>(
     x = tape.add_map(x, positions, batch);
     let class = tape.param("cls_token", [0, 0]);
     x = tape.prepend(x, class, batch);
+    let blocks = (0..=POOLS.len()).map(|stage| v.depth(stage) as usize).sum();
     let mut block = 0;
     for stage in 0..=POOLS.len() {
         for i in 0..v.depth(stage) as usize {
@@ -56,11 +57,13 @@ pub(super) fn forward<S: Scalar>(
             let qkv = tape.linear(h, QKV, at);
             let context = tape.self_attention(qkv, attention, batch, None, block);
             let out = tape.linear(context, PROJ, at);
+            let out = tape.drop_path(out, batch, (block, blocks));
             x = tape.add(x, out);
             let h = tape.layer_norm(x, NORM_2, at, EPS);
             let h = tape.linear(h, FC1, at);
             let h = tape.gelu(h, Gelu::Erf, block);
             let h = tape.linear(h, FC2, at);
+            let h = tape.drop_path(h, batch, (block, blocks));
             x = tape.add(x, h);
             x = tape.block(block, x);
             block += 1;

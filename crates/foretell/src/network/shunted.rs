@@ -69,6 +69,7 @@ pub(super) fn forward<S: Scalar>(
     let image = tape.input(pixels, *batch, pixels.len() / batch);
     let image = tape.embedded(image);
     let mut x = stem(v, image, *batch, tape);
+    let blocks = (0..NORMS.len()).map(|s| v.depth(s) as usize).sum();
     let mut block = 0;
     for (s, norm) in NORMS.into_iter().enumerate() {
         let (width, side) = (v.width(s) as usize, v.side(s) as usize);
@@ -90,9 +91,11 @@ pub(super) fn forward<S: Scalar>(
             let at = [s + 1, i];
             let h = tape.layer_norm(x, NORM_1, at, EPS);
             let h = stage.attention(h, at, block, tape);
+            let h = tape.drop_path(h, *batch, (block, blocks));
             x = tape.add(x, h);
             let h = tape.layer_norm(x, NORM_2, at, EPS);
             let h = stage.feed_forward(h, at, block, tape);
+            let h = tape.drop_path(h, *batch, (block, blocks));
             x = tape.add(x, h);
             x = tape.block(block, x);
             block += 1;

@@ -4,6 +4,7 @@
 //! backward; running the tape backward calls these in reverse. A value read by several layers collects the sum of their
 //! gradients. Layers are the unit: each has an explicit backward in the engine, nothing is derived.
 
+use super::gradients::WeightGradients;
 use super::weights::{Param, Weights};
 use crate::engine::buffer::Workspace;
 use crate::engine::matmul::{Mat, MatMut};
@@ -20,7 +21,12 @@ struct Matrix<S> {
     cols: usize,
 }
 
-type Step<S> = Box<dyn FnOnce(&mut Reverse<'_, S>, &[S])>;
+/// The backward of a layer: the value it made, a buffer it kept, and what it does with the value's gradient.
+struct Step<S> {
+    value: Value,
+    kept: Vec<S>,
+    run: Box<dyn FnOnce(&mut Reverse<'_, S>, &[S], &[S])>,
+}
 
 /// A forward pass in progress or done.
 pub struct Tape<'w, S> {
@@ -29,7 +35,7 @@ pub struct Tape<'w, S> {
     /// Memory shared by all passes of a worker.
     pub space: &'w mut Workspace<S>,
     pub(super) values: Values<S>,
-    steps: Vec<(Value, Step<S>)>,
+    steps: Vec<Step<S>>,
     marks: Vec<(Mark, Value)>,
     record: bool,
     /// Draws the dropout of a training pass; none in evaluation.
@@ -44,6 +50,8 @@ pub struct Tape<'w, S> {
     pub(super) leaking: bool,
     apart: bool,
     embedding: Option<Embedding<S>>,
+    /// Whether softmaxes that the originals compute and never read are computed, for those who look at them.
+    pub(super) keep_softmax: bool,
 }
 
 /// Makes the embedded input anew from what it is.
@@ -74,7 +82,10 @@ pub enum Mark {
     Output(Param),
     /// Attention probabilities of a block: samples · heads · tokens rows.
     Attention(u32),
-    /// The softmax of a transform, which only one published score looks at: samples · heads · tokens rows.
+    /// Kernels of a block's dynamic convolution: samples · tokens · heads rows.
+    Kernel(u32),
+    /// The softmax of a block's transform over the columns of a head: samples · heads · tokens rows. The network does not
+    /// read it; see [`Tape::keep_softmax`].
     Spectrum(u32),
     /// What leaves the activation function of a block's feed-forward layer, and what enters it.
     Activation(u32),
@@ -102,8 +113,8 @@ pub struct Reverse<'t, S> {
     pub values: Values<S>,
     /// The gradients of values, as far as known.
     pub gradients: Gradients<S>,
-    /// Where weight gradients are added, if they are wanted.
-    pub weight_gradients: Option<&'t mut Weights<S>>,
+    /// Where weight gradients go, if they are wanted.
+    pub weight_gradients: Option<WeightGradients<'t, S>>,
     /// Memory shared by all passes of a worker.
     pub space: &'t mut Workspace<S>,
 }
@@ -147,7 +158,10 @@ impl<S: Scalar> Gradients<S> {
 impl<'w, S: Scalar> Tape<'w, S> {
     /// An empty tape; without `record` it keeps nothing for a backward pass.
     pub fn new(weights: &'w Weights<S>, space: &'w mut Workspace<S>, record: bool) -> Self {
-        let (values, steps, marks) = (Values(Vec::new()), Vec::new(), Vec::new());
+        // About a value for each tensor is what most networks make.
+        let many = weights.layout.tensors().count();
+        let (values, steps) = (Values(Vec::with_capacity(many)), Vec::with_capacity(many));
+        let marks = Vec::with_capacity(many);
         Tape {
             weights,
             space,
@@ -162,12 +176,18 @@ impl<'w, S: Scalar> Tape<'w, S> {
             leaking: false,
             apart: false,
             embedding: None,
+            keep_softmax: false,
         }
     }
 
     /// Makes this a training pass: dropout is drawn from `rng`.
     pub fn train(&mut self, rng: Rng) {
         self.training = Some(rng);
+    }
+
+    /// Computes and marks the softmaxes that the originals compute and never read: those of FlexiBERT's transforms.
+    pub fn keep_softmax(&mut self) {
+        self.keep_softmax = true;
     }
 
     /// Replaces what the word embedding gives by ones, as synflow feeds language models; positions are still added.
@@ -261,8 +281,20 @@ impl<'w, S: Scalar> Tape<'w, S> {
 
     /// Records what to do with the gradient of `value`, which was just computed.
     pub fn push(&mut self, value: Value, step: impl FnOnce(&mut Reverse<'_, S>, &[S]) + 'static) {
+        self.push_with(value, Vec::new(), |back, dy, _| step(back, dy));
+    }
+
+    /// [`push`](Self::push) of a layer that keeps a buffer of the workspace until then.
+    pub fn push_with(
+        &mut self,
+        value: Value,
+        kept: Vec<S>,
+        step: impl FnOnce(&mut Reverse<'_, S>, &[S], &[S]) + 'static,
+    ) {
         if self.record {
-            self.steps.push((value, Box::new(step)));
+            self.steps.push(Step { value, kept, run: Box::new(step) });
+        } else {
+            self.space.give(kept);
         }
     }
 
@@ -276,7 +308,8 @@ impl<'w, S: Scalar> Tape<'w, S> {
         &self.marks
     }
 
-    /// Runs backward from the given gradients of values; `seen` is told the finished gradient of each marked value.
+    /// Runs backward from the given gradients of values and overwrites the gradients of weights; `seen` is told the
+    /// finished gradient of each marked value.
     pub fn backward(
         self,
         seeds: Vec<(Value, Vec<S>)>,
@@ -289,7 +322,7 @@ impl<'w, S: Scalar> Tape<'w, S> {
             weights: self.weights,
             values: self.values,
             gradients,
-            weight_gradients,
+            weight_gradients: weight_gradients.map(WeightGradients::new),
             space: self.space,
         };
         for (value, seed) in seeds {
@@ -300,33 +333,41 @@ impl<'w, S: Scalar> Tape<'w, S> {
                 seen(*mark, Mat::new(&gradient.data, gradient.rows, gradient.cols));
             }
         };
-        for (value, step) in self.steps.into_iter().rev() {
+        for Step { value, kept, run } in self.steps.into_iter().rev() {
             let slot = &mut back.gradients.0[value.0];
             let (rows, cols) = (slot.rows, slot.cols);
             let gradient = Matrix { data: std::mem::take(&mut slot.data), rows, cols };
             // Nothing that was asked for depends on it.
-            if gradient.data.is_empty() {
-                continue;
+            if !gradient.data.is_empty() {
+                tell(value, &gradient);
+                run(&mut back, &gradient.data, &kept);
             }
-            tell(value, &gradient);
-            step(&mut back, &gradient.data);
             // Layers before this one never look at what it computed.
-            back.space.give(gradient.data);
-            back.space.give(std::mem::take(&mut back.values.0[value.0].data));
+            let value = std::mem::take(&mut back.values.0[value.0].data);
+            back.space.give_all([kept, gradient.data, value]);
         }
         for (i, gradient) in back.gradients.0.iter().enumerate().filter(|(_, g)| !g.data.is_empty()) {
             tell(Value(i), gradient);
+        }
+        if let Some(gradients) = back.weight_gradients {
+            gradients.finish();
         }
         back.space.give_all(back.values.0.into_iter().chain(back.gradients.0).map(|matrix| matrix.data));
     }
 
     /// Gives all memory back without a backward pass.
     pub fn close(self) {
+        self.space.give_all(self.steps.into_iter().map(|step| step.kept));
         self.space.give_all(self.values.0.into_iter().map(|matrix| matrix.data));
     }
 }
 
 impl<S: Scalar> Reverse<'_, S> {
+    /// Gives a value's memory back before the end: nothing reads it any more.
+    pub fn release(&mut self, value: Value) {
+        self.space.give(std::mem::take(&mut self.values.0[value.0].data));
+    }
+
     /// Adds to the gradient of a whole tensor, if weight gradients are wanted.
     pub fn add_weight_gradient(&mut self, param: Param, gradient: &[S]) {
         if let Some(weights) = &mut self.weight_gradients {

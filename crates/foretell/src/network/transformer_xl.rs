@@ -1,5 +1,8 @@
 //! The forward pass of a Transformer-XL decoder on one segment without memory; see
 //! [`crate::architecture::TransformerXl`].
+//!
+//! In training it drops numbers of words, distances, both layers of the feed-forward and the features, but no attention
+//! probability: the original's `dropatt` is 0.
 
 use super::layer::{Names, Relation};
 use super::{Input, Output, Tape, Value, adaptive};
@@ -46,6 +49,7 @@ pub(super) fn forward<S: Scalar>(
     let mut x = tape.dropout(x);
     x = tape.embedded(x);
     let distances = tape.input(&sinusoids(tokens, width), tokens, width);
+    let distances = tape.dropout(distances);
     for i in 0..v.n_layer() as usize {
         let at = [i, 0];
         let heads = v.n_head(i) as usize;
@@ -61,13 +65,15 @@ pub(super) fn forward<S: Scalar>(
         x = tape.layer_norm(x, NORM_1, at, EPS);
         let h = tape.linear(x, FC_1, at);
         let h = tape.activation(h, Activation::Relu, i);
+        let h = tape.dropout(h);
         let h = tape.linear(h, FC_2, at);
         let h = tape.dropout(h);
         x = tape.add(x, h);
         x = tape.layer_norm(x, NORM_2, at, EPS);
         x = tape.block(i, x);
     }
-    adaptive::softmax(&v.adaptive(), x, labels, tape)
+    let features = tape.dropout(x);
+    adaptive::softmax(&v.adaptive(), features, labels, tape)
 }
 
 /// Scores of the first cluster from the features of a pass: its words, then one entry for each further cluster.

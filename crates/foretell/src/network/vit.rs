@@ -50,7 +50,8 @@ pub(super) fn forward<S: Scalar>(
         let positions = tape.param("pos_embed", [0, 0]);
         x = tape.add_table(x, positions, batch);
     }
-    for i in 0..v.depth() as usize {
+    let depth = v.depth() as usize;
+    for i in 0..depth {
         let at = [i, 0];
         let heads = v.num_heads(i) as usize;
         let attention = Attention::new(heads, v.q(i) as usize / heads, Mask::None);
@@ -62,11 +63,13 @@ pub(super) fn forward<S: Scalar>(
         let qkv = tape.linear(h, QKV, at);
         let context = tape.self_attention(qkv, attention, batch, relative, i);
         let out = tape.linear(context, PROJ, at);
+        let out = tape.drop_path(out, batch, (i, depth));
         x = tape.add(x, out);
         let h = tape.layer_norm(x, NORM_2, at, EPS);
         let h = tape.linear(h, FC1, at);
         let h = tape.gelu(h, Gelu::Erf, i);
         let h = tape.linear(h, FC2, at);
+        let h = tape.drop_path(h, batch, (i, depth));
         x = tape.add(x, h);
         x = tape.block(i, x);
     }

@@ -15,7 +15,7 @@ use std::sync::{Arc, RwLock};
 
 /// Which tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Param(usize);
+pub struct Param(pub(super) usize);
 
 impl Param {
     /// Its place in the list of tensors.

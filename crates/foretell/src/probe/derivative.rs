@@ -147,7 +147,7 @@ pub(super) fn trace<S: Scalar>(
     let mut found: Vec<Vec<f64>> = Vec::new();
     for probe in 0.. {
         let mut gradients =
-            Weights { layout: weights.layout.clone(), data: space.zeros(weights.layout.len()) };
+            Weights { layout: weights.layout.clone(), data: space.take(weights.layout.len()) };
         let mut tape = prepared(setting, pass, weights, space, true);
         let output = forward(setting.architecture, &fed, &mut tape);
         let value =

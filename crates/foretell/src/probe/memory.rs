@@ -1,19 +1,38 @@
 //! What a pass will need, found by running it over numbers without content.
 
-use super::{Absolute, Pass, Setting, run};
+use super::run::run_on;
+use super::{Absolute, Derivative, Fold, Pass, Setting, input};
 use crate::engine::blank::Blank;
 use crate::engine::buffer::Workspace;
 use crate::engine::scalar::Scalar;
 use crate::error::{Error, Result};
-use crate::network::{Layout, Weights};
+use crate::network::{Input, Layout, Weights};
 
-/// The most bytes a pass over `S` will hold, weights and gradients included, found without allocating them.
+/// The most bytes a pass over `S` will hold, found without allocating them: weights and gradients, the input, what lies
+/// between layers, what is kept. The products' packing buffers, a few MB at most, are not counted.
 pub fn peak_bytes<S: Scalar>(setting: &Setting, pass: &Pass) -> Result<u64> {
     let weights: Weights<Blank> = Weights::zeros(Layout::of(setting.architecture));
-    let mut space = Workspace::new();
-    run(setting, &weights, &Pass { absolute: Absolute::Nothing, ..pass.clone() }, &mut space)?;
-    let copies = if pass.absolute == Absolute::Nothing { 1 } else { 2 };
-    Ok(((space.peak_numbers() + copies * weights.layout.len()) * size_of::<S>()) as u64)
+    let (mut space, copies) = (Workspace::new(), if pass.absolute == Absolute::Nothing { 1 } else { 2 });
+    let pass = Pass { absolute: Absolute::Nothing, ..pass.clone() };
+    let fed = input(setting, &pass)?;
+    let seen = run_on(setting, &weights, &pass, &fed, &mut space)?;
+    let pixels = if let Input::Images { pixels, .. } = &fed { pixels.len() } else { 0 };
+    let kept: usize = seen.kept.iter().chain(&seen.gradients).map(|(_, kept)| kept.data.len()).sum();
+    let times = several(&pass, fed.batch());
+    let numbers = times.0 * space.peak_numbers() + kept + pixels + (copies + times.1) * weights.layout.len();
+    Ok((numbers * size_of::<S>()) as u64)
+}
+
+/// How often a derivative holds what one run does, and how many further copies of all weights: forward-mode numbers are
+/// two, a Gram matrix needs the gradients of all samples, a Hessian product its direction.
+fn several(pass: &Pass, batch: usize) -> (usize, usize) {
+    match pass.derivative {
+        Derivative::Samples(Fold::Gram, _) => (1, 1 + batch),
+        Derivative::Samples(..) | Derivative::Trace(_) => (1, 2),
+        Derivative::Hessian(_) => (2, 5),
+        Derivative::Curve { .. } => (2, 2),
+        Derivative::Values | Derivative::Weights => (1, 0),
+    }
 }
 
 /// Refuses a pass whose peak exceeds `budget` bytes, before anything is allocated.

@@ -13,7 +13,7 @@ pub use inputs::{Inputs, input};
 pub use layers::Layers;
 pub use memory::{peak_bytes, within};
 pub use pass::{Absolute, Derivative, Feed, Fold, Loss, Pass, Signal, Trace};
-pub use run::{Matrix, Run, natural, run};
+pub use run::{Matrix, Run, natural, run, run_on};
 pub use seen::{AnyWeights, Kept, Number, Numbers, Seen, View};
 
 use crate::architecture::Architecture;

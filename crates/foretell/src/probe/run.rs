@@ -95,6 +95,9 @@ pub(super) fn prepared<'t, S: Scalar>(
     if pass.leaking {
         tape.leak();
     }
+    if pass.keep.contains(&Signal::Attention) {
+        tape.keep_softmax();
+    }
     if pass.keep.contains(&Signal::BlockGradients) {
         tape.blocks_apart();
     }
@@ -169,7 +172,7 @@ pub fn run_on<S: Scalar>(
     let record = pass.loss != Loss::None || apart;
     // Gradients come from the workspace too: who is done with them may give them back.
     let mut gradients = (record && pass.derivative != Derivative::Values)
-        .then(|| Weights { layout: weights.layout.clone(), data: space.zeros(weights.layout.len()) });
+        .then(|| Weights { layout: weights.layout.clone(), data: space.take(weights.layout.len()) });
     let mut tape = prepared(setting, pass, weights, space, record);
     let output = forward(setting.architecture, fed, &mut tape);
     let wanted = |mark: &Mark| pass.keep.iter().any(|signal| keeps(*signal, *mark, false));

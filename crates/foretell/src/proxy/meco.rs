@@ -1,13 +1,14 @@
 //! MeCo: how far feature maps are from being linearly dependent.
 //!
 //! ```text
-//! s = Σ_ℓ λ_min(corr(F_ℓ))        F_ℓ: output of block ℓ for one sample, rows: channels    corr: correlation of rows
+//! s = Σ_ℓ λ_min(corr(F_ℓ))        F_ℓ: output of block ℓ, rows: channels    corr: correlation of rows
 //! ```
 //!
 //! - Paper: *MeCo: Zero-shot NAS with one data and single forward pass* (Jiang et al., NeurIPS 2023).
-//! - Direction: higher is better. Cost: one forward pass of one sample.
+//! - Direction: higher is better. Cost: one forward pass.
 //! - Departures from the paper: outputs of blocks; the released code hooks every module (`at=modules`) and, for tokens,
-//!   correlates rows of tokens (`rows=tokens`). With more rows than observations λ_min is zero.
+//!   correlates rows of tokens (`rows=tokens`). One sample of a transformer has fewer tokens than channels, which makes
+//!   every λ_min zero: the tokens of the whole batch are observations (`samples=first` for the printed form).
 use super::jacobian_covariance::correlation;
 use super::prelude::*;
 
@@ -17,6 +18,7 @@ use super::prelude::*;
 pub struct Meco {
     at: At,
     rows: Rows,
+    samples: Samples,
 }
 
 #[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
@@ -25,6 +27,14 @@ enum At {
     #[default]
     Blocks,
     Modules,
+}
+
+#[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Samples {
+    #[default]
+    All,
+    First,
 }
 
 #[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
@@ -44,9 +54,10 @@ pub(super) const ABOUT: &About = &About {
     options: &[
         ("at", "blocks", "outputs of blocks, or of modules: linear maps, norms, activations and blocks"),
         ("rows", "channels", "channels or tokens"),
+        ("samples", "all", "whose tokens are observations: all, or the first as printed"),
     ],
-    variants: &[("released", "at=modules,rows=tokens")],
-    departures: "outputs of blocks, not of every module",
+    variants: &[("released", "at=modules,rows=tokens,samples=first")],
+    departures: "outputs of blocks of a whole batch, not of every module and one sample",
     published: "AutoFormer .46/.68, .47/.66, .47/.66; GPT-2 WikiText-103 .49/.65 (ETAS, own networks)",
     ..About::SHAPE
 };
@@ -85,22 +96,16 @@ impl Proxy for Meco {
         let (batch, mut terms) = (observed.seen.batch, Vec::new());
         for ((name, block), map) in observed.kept(name) {
             let tokens = map.rows() / batch;
-            let sample: Vec<f64> = match seen.architecture.family().name() {
-                "recurrent" => (0..tokens)
-                    .flat_map(|t| (0..map.cols()).map(move |j| (t, j)))
-                    .map(|(t, j)| map.at(t * batch, j))
-                    .collect(),
-                _ => map.part(0, tokens).to_vec(),
+            let steps_first = seen.architecture.family().name() == "recurrent";
+            let sample: Vec<f64> = match (self.samples, steps_first) {
+                (Samples::All, _) => map.to_vec(),
+                (Samples::First, false) => map.part(0, tokens).to_vec(),
+                (Samples::First, true) => (0..tokens).flat_map(|t| map.part(t * batch, 1).to_vec()).collect(),
             };
-            let view = View::F64(Mat::new(&sample, tokens, map.cols()));
+            let view = View::F64(Mat::new(&sample, sample.len() / map.cols(), map.cols()));
             // A convolution's own map has channels for rows, whatever is asked for tokens.
             let patches = name.starts_with("patch_embed");
             let rows = if self.rows == Rows::Channels || patches { view.t() } else { view };
-            if rows.rows() > rows.cols() && self.at == At::Blocks {
-                // Dependent by count: the least eigenvalue is zero without looking.
-                terms.push(Term { name, block, value: 0.0 });
-                continue;
-            }
             let correlation = correlation(ABOUT, &rows.to_vec(), rows.rows())?;
             let values = linalg::symmetric_eigenvalues(Mat::new(&correlation, rows.rows(), rows.rows()));
             let values = values.map_err(|e| Error::NonFinite {
@@ -110,10 +115,6 @@ impl Proxy for Meco {
             })?;
             terms.push(Term { name, block, value: values[0] });
         }
-        let zero = terms.iter().all(|term| term.value == 0.0);
-        let note = zero.then(|| {
-            "every map has more rows than observations, so every term is zero: try rows=tokens".to_owned()
-        });
-        Ok(Score::sum(terms).note(note))
+        Ok(Score::sum(terms))
     }
 }

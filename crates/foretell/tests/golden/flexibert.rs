@@ -64,6 +64,9 @@ fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
     for (found, key) in [(&ones, "grad_l2_ones"), (&cotangent, "grad_l2_cotangent")] {
         checked += gradients(case, precision, &weights, found, key);
     }
+    if precision == Precision::F64 {
+        checked += confidence(case, &architecture, &input, &weights);
+    }
     if case.arch["layer_norm_init"] == "init" && precision == Precision::F64 {
         // The last layer norm has gain one: the sum of its output is constant, and only its own parameters move it.
         let last = format!(
@@ -88,12 +91,56 @@ fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
     checked
 }
 
+/// softmax_confidence as published: of every softmax module, the mean of the largest entry over heads. Those are the
+/// attention probabilities of SA and DSC and the otherwise unused softmax of LT; the kernels of DSC are not among them.
+fn confidence<S: Scalar>(
+    case: &Case,
+    architecture: &Architecture,
+    input: &Input<S>,
+    weights: &Weights<S>,
+) -> usize {
+    let batch = case.arch["batch"].as_u64().unwrap() as usize;
+    let tokens = case.ids("input_ids").len() / batch;
+    let mut space = Workspace::new();
+    let mut tape = Tape::new(weights, &mut space, false);
+    tape.keep_softmax();
+    forward(architecture, input, &mut tape);
+    let published = |mark: &Mark| matches!(mark, Mark::Attention(_) | Mark::Spectrum(_));
+    let seen: Vec<_> = tape.marks().iter().filter(|(mark, _)| published(mark)).collect();
+    let metrics =
+        ["serianni_ones", "serianni_cotangent"].map(|key| &case.expected[key]["softmax_confidence"]);
+    let terms = metrics.iter().find_map(|metric| metric["terms"].as_array()).unwrap();
+    assert_eq!(seen.len(), terms.len(), "{}", case.name);
+    for ((mark, value), term) in seen.into_iter().zip(terms) {
+        let (rows, cols) = tape.shape(*value);
+        let (heads, data) = (rows / batch / tokens, tape.data(*value));
+        let mut sum = 0.0;
+        for sample in data.chunks_exact(heads * tokens * cols) {
+            for place in 0..tokens * cols {
+                let over_heads = sample[place..].iter().step_by(tokens * cols).map(|p| p.to_f64());
+                sum += over_heads.fold(0.0, f64::max);
+            }
+        }
+        let mean = sum / (batch * tokens * cols) as f64;
+        let what = format!("{} softmax confidence of {mark:?}", case.name);
+        Precision::F64.near(mean, term["f64"].as_f64().unwrap(), &what);
+    }
+    let kernels = tape.marks().iter().filter(|(mark, _)| matches!(mark, Mark::Kernel(_)));
+    for (_, kernel) in kernels {
+        let (_, taps) = tape.shape(*kernel);
+        let sums =
+            tape.data(*kernel).chunks_exact(taps).map(|row| row.iter().map(|k| k.to_f64()).sum::<f64>());
+        sums.for_each(|sum| Precision::F64.near(sum, 1.0, "a kernel"));
+    }
+    terms.len()
+}
+
 /// Gradients below this part of the largest are round-off around a mathematical zero, in f64. Such is that of every
 /// key's bias (softmax does not see a shift), and all before a layer norm whose outputs are summed.
 const ZERO: f64 = 1e-12;
 
 /// Compares norms with the recorded f64 ones; those that are mathematically zero, on the scale of the largest.
-fn gradients<S: Scalar>(
+pub fn gradients<S: Scalar>(
     case: &Case,
     precision: Precision,
     weights: &Weights<S>,

@@ -1,4 +1,5 @@
-//! Agreement with the original PyTorch implementations: forward passes and gradients of every golden case.
+//! Agreement with the original PyTorch implementations, or with references written for the purpose: forward passes and
+//! gradients of every golden case.
 //!
 //! Walks the cases of the repository and those of `FORETELL_GOLDEN`, so further ones of a known family are checked unseen.
 
@@ -9,6 +10,7 @@ mod gpt2;
 mod metrics;
 mod pit;
 mod recurrent;
+mod reference;
 
 use case::{Case, Precision};
 
@@ -38,6 +40,7 @@ fn check(case: &Case, precision: Precision) -> usize {
         "gpt2_flex" => gpt2::check(case, precision),
         "pit" => pit::check(case, precision),
         "nas_bench_nlp_rnn" => recurrent::check(case, precision),
+        "bert" | "llama" | "transformer-xl" | "shunted" => reference::check(case, precision),
         other => panic!("{}: no test knows the family {other}", case.name),
     }
 }

@@ -9,6 +9,13 @@ struct Case {
     grid: Option<Grid>,
 }
 
+/// Factors of dropout: a fifth of all probabilities vanish, where the layer drops any.
+fn factors(case: &Case) -> Option<Vec<f64>> {
+    let count = case.layer.heads * case.t * case.s;
+    let drawn = |i: usize| if i * 7 % 5 == 0 { 0.0 } else { 1.25 };
+    (case.layer.dropout > 0.0).then(|| (0..count).map(drawn).collect())
+}
+
 impl Case {
     fn parts(&self) -> Vec<Vec<f64>> {
         let (d, l) = (self.layer.head_dim, &self.layer);
@@ -41,7 +48,9 @@ impl Case {
         let mut out = vec![f64::NAN; self.t * width];
         let view = MatMut::new(&mut out, self.t, width);
         let relative = self.relative(p);
-        self.layer.forward(self.qkv(p), relative.as_ref(), &mut probs, view, &mut Workspace::new());
+        let factors = factors(self);
+        let probs_to = (&mut probs[..], factors.as_deref());
+        self.layer.forward(self.qkv(p), relative.as_ref(), probs_to, view, &mut Workspace::new());
         (out, probs)
     }
 
@@ -67,7 +76,9 @@ impl Case {
         let relative = self.relative(&parts);
         let (dout, space) = (Mat::new(&c, self.t, w), &mut Workspace::new());
         let (relative, drelative) = (relative.as_ref(), drelative.as_mut());
-        self.layer.backward(self.qkv(&parts), relative, &probs, dout, &mut dx, drelative, space);
+        let factors = factors(self);
+        let seen = Seen { probs: &probs, dropout: factors.as_deref() };
+        self.layer.backward(self.qkv(&parts), relative, seen, dout, &mut dx, drelative, space);
         gradients(&parts, &d, |p| weighted(&self.forward(p).0, &c));
     }
 }
@@ -76,6 +87,16 @@ impl Case {
 fn gradient() {
     let layer = Attention::new(2, 3, Mask::None);
     Case { layer, t: 4, s: 5, grid: None }.check();
+}
+
+#[test]
+fn dropout_gradient() {
+    let layer = Attention { dropout: 0.2, ..Attention::new(2, 3, Mask::None) };
+    Case { layer, t: 4, s: 5, grid: None }.check();
+    let grid = Grid { rows: 2, cols: 2, class: true, max: 1 };
+    Case { layer, t: 5, s: 5, grid: Some(grid) }.check();
+    let layer = Attention { kv_heads: 2, dropout: 0.2, ..Attention::new(4, 3, Mask::Causal { value: -1e4 }) };
+    Case { layer, t: 70, s: 70, grid: None }.check();
 }
 
 #[test]

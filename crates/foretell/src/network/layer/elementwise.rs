@@ -19,12 +19,11 @@ impl<S: Scalar> Tape<'_, S> {
         let (mut slope, mut y) = (self.space.take(rows * cols), self.space.take(rows * cols));
         kind.forward(self.data(x), &mut y, &mut slope);
         let y = self.put(y, rows, cols);
-        self.push(y, move |back, dy| {
+        self.push_with(y, slope, move |back, dy, slope| {
             let mut dx = back.space.take(dy.len());
             dx.copy_from_slice(dy);
-            kind.backward(&slope, &mut dx);
+            kind.backward(slope, &mut dx);
             back.gradients.add(x, dx, back.space);
-            back.space.give(slope);
         });
         y
     }

@@ -43,9 +43,9 @@ impl<S: Scalar> Tape<'_, S> {
                     let bias = Some(into.get_mut(bias));
                     layer.backward(x_value, dy, LinearGradient { bias, ..Default::default() });
                 }
-                let turned = into.layout.tensor(weight).form == Form::LinearTransposed;
-                let stored = into.matrix_mut(weight);
-                let weight = Some((if turned { stored.t() } else { stored }, Store::Add));
+                let turned = into.layout().tensor(weight).form == Form::LinearTransposed;
+                let (stored, store) = into.slot(weight);
+                let weight = Some((if turned { stored.t() } else { stored }, store));
                 layer.backward(x_value, dy, LinearGradient { weight, ..Default::default() });
             }
         });

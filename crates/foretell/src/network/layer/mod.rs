@@ -27,6 +27,7 @@ mod tied;
 mod transform;
 mod xl_attention;
 
+pub use dropout::RATE as DROPOUT;
 pub use tied::Tied;
 pub use xl_attention::Relation;
 

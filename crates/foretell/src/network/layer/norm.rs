@@ -19,18 +19,18 @@ impl<S: Scalar> Tape<'_, S> {
         layer.forward(self.get(x), MatMut::new(&mut y, rows, cols), &mut stats);
         let y = self.put(y, rows, cols);
         self.mark(Mark::Normed(gain), y);
-        self.push(y, move |back, dy| {
+        self.push_with(y, stats, move |back, dy, stats| {
             let Reverse { weights, values, gradients, weight_gradients, space } = back;
             let layer = LayerNorm { gain: weights.get(gain), bias: weights.get(bias), eps };
             let (mut dg, mut db) = (space.zeros(cols), space.zeros(cols));
             let input = Some(gradients.slot(x, space));
             let gradient = LayerNormGradient { input, parameters: Some((&mut dg, &mut db)) };
-            layer.backward(values.get(x), &stats, Mat::new(dy, rows, cols), gradient);
+            layer.backward(values.get(x), stats, Mat::new(dy, rows, cols), gradient);
             if let Some(into) = weight_gradients {
                 S::accumulate(&dg, into.get_mut(gain));
                 S::accumulate(&db, into.get_mut(bias));
             }
-            space.give_all([dg, db, stats]);
+            space.give_all([dg, db]);
         });
         y
     }

@@ -17,13 +17,12 @@ impl<S: Scalar> Tape<'_, S> {
         layer.forward(self.get(x), MatMut::new(&mut y, rows, cols), &mut inverse);
         let y = self.put(y, rows, cols);
         self.mark(Mark::Normed(gain), y);
-        self.push(y, move |back, dy| {
+        self.push_with(y, inverse, move |back, dy, inverse| {
             let Reverse { weights, values, gradients, weight_gradients, space } = back;
             let layer = RmsNorm { gain: weights.get(gain), eps };
             let (dx, dgain) =
                 (Some(gradients.slot(x, space)), weight_gradients.as_mut().map(|w| w.get_mut(gain)));
-            layer.backward(values.get(x), &inverse, Mat::new(dy, rows, cols), dx, dgain);
-            space.give(inverse);
+            layer.backward(values.get(x), inverse, Mat::new(dy, rows, cols), dx, dgain);
         });
         y
     }

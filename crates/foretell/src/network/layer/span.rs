@@ -34,13 +34,15 @@ impl<S: Scalar> Tape<'_, S> {
         y
     }
 
-    /// A convolution of `x` whose kernels are the softmax of `logits`, a kernel per token and head side by side.
+    /// A convolution of `x` whose kernels are the softmax of `logits`, a kernel per token and head side by side; marks
+    /// the kernels as the block's.
     pub fn dynamic_convolution(
         &mut self,
         x: Value,
         logits: Value,
         layer: DynamicConv,
         batch: usize,
+        block: usize,
     ) -> Value {
         let (rows, cols) = self.shape(x);
         let (sample, taps) = (rows / batch * cols, rows / batch * layer.heads * layer.kernel);
@@ -52,11 +54,13 @@ impl<S: Scalar> Tape<'_, S> {
             layer.forward(x, kernels, y);
         }
         let y = self.put(y, rows, cols);
+        let kernels = self.put(kernels, rows * layer.heads, layer.kernel);
+        self.mark(Mark::Kernel(block as u32), kernels);
         self.push(y, move |back, dy| {
             let Reverse { values, gradients, space, .. } = back;
             let (mut dx, mut dlogits) = (space.take(rows * cols), space.take(batch * taps));
             let to = dx.chunks_exact_mut(sample).zip(dlogits.chunks_exact_mut(taps));
-            let from = values.data(x).chunks_exact(sample).zip(kernels.chunks_exact(taps));
+            let from = values.data(x).chunks_exact(sample).zip(values.data(kernels).chunks_exact(taps));
             for (((dx, dlogits), (x, kernels)), dy) in to.zip(from).zip(dy.chunks_exact(sample)) {
                 let [x, dy] = [x, dy].map(|data| Mat::new(data, sample / cols, cols));
                 let dx = (MatMut::new(dx, sample / cols, cols), Store::Write);
@@ -64,7 +68,7 @@ impl<S: Scalar> Tape<'_, S> {
             }
             gradients.add(x, dx, space);
             gradients.add(logits, dlogits, space);
-            space.give(kernels);
+            back.release(kernels);
         });
         y
     }

@@ -71,6 +71,7 @@ impl<S: Scalar> Tape<'_, S> {
             back.add_weight_gradient(relation.content_bias, &content);
             back.add_weight_gradient(relation.position_bias, &position);
             back.space.give_all([content, position, part]);
+            back.release(probs);
         });
         y
     }
