@@ -130,8 +130,21 @@ fn usual(architecture: &Architecture) -> usize {
     }
 }
 
+/// How many tokens of text: encoders were measured on 128, decoders and cells read all they can, up to 192.
+fn usual_tokens(architecture: &Architecture) -> usize {
+    let most = if matches!(architecture.family().name(), "bert" | "flexibert") { 128 } else { 192 };
+    most.min(architecture.tokens() as usize)
+}
+
 /// The input of a pass, labels only where the loss reads them.
 pub fn input<S: Scalar>(setting: &Setting, pass: &Pass) -> Result<Input<S>> {
+    let most = setting.architecture.tokens() as usize;
+    if pass.tokens > most && field(setting.architecture, "vocab_size").is_some() {
+        return Err(Error::input(
+            "tokens",
+            format!("{} are more than the network reads: {most}", pass.tokens),
+        ));
+    }
     let whole = match setting.inputs {
         Some(given) if pass.feed == Feed::Data => self::given(setting.architecture, given, pass)?,
         _ => drawn(setting, pass),
@@ -163,9 +176,10 @@ fn drawn<S: Scalar>(setting: &Setting, pass: &Pass) -> Input<S> {
         return Input::Images { pixels, labels, batch };
     }
     let words = get("vocab_size").expect("every family reads images or words") as u32;
-    let tokens = match (setting.inputs, pass.feed) {
-        (Some(inputs), Feed::Ones) if inputs.batch > 0 => inputs.ids.len() / inputs.batch,
-        _ => architecture.tokens() as usize,
+    let tokens = match (setting.inputs, pass.feed, pass.tokens) {
+        (Some(inputs), Feed::Ones, _) if inputs.batch > 0 => inputs.ids.len() / inputs.batch,
+        (_, _, 0) => usual_tokens(architecture),
+        (_, _, tokens) => tokens,
     };
     let mut draw = || (0..batch * tokens).map(|_| rng.random_range(0..words)).collect();
     Input::Tokens { ids: draw(), types: Vec::new(), labels: draw(), batch }

@@ -17,7 +17,7 @@ pub fn peak_bytes<S: Scalar>(setting: &Setting, pass: &Pass) -> Result<u64> {
     let fed = input(setting, &pass)?;
     let seen = run_on(setting, &weights, &pass, &fed, &mut space)?;
     let pixels = if let Input::Images { pixels, .. } = &fed { pixels.len() } else { 0 };
-    let kept: usize = seen.kept.iter().chain(&seen.gradients).map(|(_, kept)| kept.data.len()).sum();
+    let kept: usize = seen.gradients.iter().map(|(_, kept)| kept.data.len()).sum();
     let times = several(&pass, fed.batch());
     let numbers = times.0 * space.peak_numbers() + kept + pixels + (copies + times.1) * weights.layout.len();
     Ok((numbers * size_of::<S>()) as u64)

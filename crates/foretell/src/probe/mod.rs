@@ -92,9 +92,8 @@ impl<S: Number> Worker<S> {
 
     /// Takes the large buffers of what was seen back, for the next candidate.
     pub fn give(&mut self, seen: Seen) {
-        if let Some(gradients) = seen.gradients {
-            S::reclaim(gradients, &mut self.space);
-        }
+        let kept = seen.values.into_iter().map(|(_, kept)| kept.numbers);
+        kept.chain(seen.gradients).for_each(|numbers| S::reclaim(numbers, &mut self.space));
     }
 }
 

@@ -128,6 +128,8 @@ pub struct Pass {
     pub feed: Feed,
     /// Samples at once; 0: as many as were given, else the family's usual number.
     pub batch: usize,
+    /// Tokens of each text that is drawn; 0: the family's usual number.
+    pub tokens: usize,
     /// The i-th of so many equal parts of the batch.
     pub part: (usize, usize),
     /// What is differentiated.
@@ -156,6 +158,7 @@ impl Pass {
         Pass {
             feed: Feed::Data,
             batch: 0,
+            tokens: 0,
             part: (0, 1),
             loss: Loss::None,
             derivative: Derivative::Values,

@@ -35,8 +35,8 @@ pub struct Matrix<S> {
 }
 
 impl<S: Scalar> Matrix<S> {
-    fn copy(x: Mat<'_, S>) -> Self {
-        let mut data = Vec::with_capacity(x.rows() * x.cols());
+    fn copy(x: Mat<'_, S>, mut data: Vec<S>) -> Self {
+        data.clear();
         (0..x.rows()).for_each(|i| data.extend_from_slice(x.row(i)));
         Matrix { data, rows: x.rows(), cols: x.cols() }
     }
@@ -175,9 +175,14 @@ pub fn run_on<S: Scalar>(
         .then(|| Weights { layout: weights.layout.clone(), data: space.take(weights.layout.len()) });
     let mut tape = prepared(setting, pass, weights, space, record);
     let output = forward(setting.architecture, fed, &mut tape);
+    // Copies are buffers of the workspace as well: who is done with them may give them back.
     let wanted = |mark: &Mark| pass.keep.iter().any(|signal| keeps(*signal, *mark, false));
-    let kept = tape.marks().iter().filter(|(mark, _)| wanted(mark));
-    let kept = kept.map(|(mark, value)| (*mark, Matrix::copy(tape.get(*value)))).collect();
+    let chosen: Vec<(Mark, Value)> = tape.marks().iter().filter(|(mark, _)| wanted(mark)).copied().collect();
+    let mut kept = Vec::with_capacity(chosen.len());
+    for (mark, value) in chosen {
+        let buffer = tape.space.take(tape.data(value).len());
+        kept.push((mark, Matrix::copy(tape.get(value), buffer)));
+    }
     let mut seen =
         Run { loss: None, weight_gradients: None, kept, gradients: Vec::new(), batch: fed.batch() };
     if !record {
@@ -193,7 +198,7 @@ pub fn run_on<S: Scalar>(
     };
     let mut tell = |mark: Mark, gradient: Mat<'_, S>| {
         if pass.keep.iter().any(|signal| keeps(*signal, mark, true)) {
-            seen.gradients.push((mark, Matrix::copy(gradient)));
+            seen.gradients.push((mark, Matrix::copy(gradient, Vec::new())));
         }
     };
     tape.backward(seeds, gradients.as_mut(), &mut tell);

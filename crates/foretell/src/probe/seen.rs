@@ -6,6 +6,8 @@ use crate::engine::linalg::{self, Unsolved};
 use crate::engine::matmul::Mat;
 use crate::engine::scalar::Scalar;
 use crate::network::{Mark, Param, Weights};
+use rustc_hash::FxHashMap;
+use std::sync::Mutex;
 
 /// Numbers of either precision.
 #[derive(Debug, Clone)]
@@ -172,7 +174,7 @@ fn lanes(n: usize, f: impl Fn(usize) -> f64) -> f64 {
 /// A matrix of one's own, in either precision.
 #[derive(Debug)]
 pub struct Kept {
-    numbers: Numbers,
+    pub(super) numbers: Numbers,
     rows: usize,
     cols: usize,
 }
@@ -203,6 +205,8 @@ pub struct Seen {
     pub numbers: Vec<f64>,
     /// Squared gradient norms of a kernel trace: a row per probe, a column per tensor.
     pub traces: Vec<Vec<f64>>,
+    /// Nuclear norms of gradients, each computed for the first who asks: tensor, part, parts.
+    pub(crate) nuclear: Mutex<FxHashMap<(Param, usize, usize), f64>>,
     /// Samples that were fed.
     pub batch: usize,
     /// Wall time.

@@ -10,6 +10,7 @@ pub struct Change {
     feed: Option<Feed>,
     loss: Option<Loss>,
     batch: Option<usize>,
+    tokens: Option<usize>,
     train: Option<bool>,
     layers: Option<Layers>,
     normalise: bool,
@@ -24,6 +25,7 @@ pub const SHARED: &[(&str, &str, &str)] = &[
         "natural (cross-entropy; signs for encoders, half-square for cells), cross-entropy, sum, half-square, projection",
     ),
     ("batch", "8 images, 16 texts, 50 for cells", "samples at once"),
+    ("tokens", "128 for encoders, up to 192 for decoders", "tokens of each text that is drawn"),
     ("train", "false", "draw dropout, as in training"),
     (
         "layers",
@@ -41,6 +43,7 @@ impl Change {
             pass.loss = self.loss.unwrap_or(pass.loss);
         }
         pass.batch = self.batch.unwrap_or(pass.batch);
+        pass.tokens = self.tokens.unwrap_or(pass.tokens);
         pass.train = self.train.unwrap_or(pass.train);
         if let (Derivative::Samples(_, layers), Some(wanted)) = (&mut pass.derivative, self.layers) {
             *layers = wanted;

@@ -242,8 +242,14 @@ impl<'a> Observed<'a> {
         layer: &Layer,
         (part, parts): (usize, usize),
     ) -> Result<f64> {
+        let key = (layer.param, part, parts);
+        if let Some(known) = self.seen.nuclear.lock().expect("no holder panics").get(&key) {
+            return Ok(*known);
+        }
         let piece = outputs_of(layer.tensor, layer.gradient, part, parts);
-        piece.nuclear_norm().map_err(|e| unsolved(about, layer.tensor, e))
+        let found = piece.nuclear_norm().map_err(|e| unsolved(about, layer.tensor, e))?;
+        self.seen.nuclear.lock().expect("no holder panics").insert(key, found);
+        Ok(found)
     }
 
     /// Values kept under marks that `pick` accepts, with what it makes of the mark.
