@@ -143,3 +143,28 @@ impl Proxy for JacobianCovariance {
         Ok(Score::from(spread(ABOUT, &rows, n)?).note(seen.trap(&pass)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Correlations do not see a row's scale and offset; a constant row has none.
+    #[test]
+    fn affine_maps_of_rows_change_nothing() {
+        let rows: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17) + f64::from(i) / 7.0).collect();
+        let moved: Vec<f64> = rows.iter().enumerate().map(|(i, x)| x * (1.0 + (i / 15) as f64) - 3.0 * (i / 15) as f64).collect();
+        let [a, b] = [&rows, &moved].map(|rows| spread(ABOUT, rows, 4).unwrap());
+        assert!((a - b).abs() < 1e-9 * a.abs(), "{a} is not {b}");
+        let error = spread(ABOUT, &[1.0, 2.0, 5.0, 5.0], 2).err().unwrap();
+        assert_eq!((error.kind(), error.to_string().contains("row 1")), ("degenerate", true));
+    }
+
+    /// Two rows of correlation c: eigenvalues 1 ± c.
+    #[test]
+    fn two_rows_by_hand() {
+        // Centred: (-1, 0, 1) and (-1, 1, 0); their correlation is 1/2.
+        let found = spread(ABOUT, &[1.0, 2.0, 3.0, 0.0, 2.0, 1.0], 2).unwrap();
+        let term = |v: f64| (v + 1e-5f64).ln() + 1.0 / (v + 1e-5);
+        assert!((found + term(0.5) + term(1.5)).abs() < 1e-12);
+    }
+}
