@@ -1,5 +1,6 @@
 #!/bin/sh
-# Interleaves our networks and PyTorch eager on one pinned core and prints medians and their ratio.
+# Interleaves our networks and PyTorch eager on one pinned core; prints medians, their ratio, and the share of the core's
+# measured peak that our matrix products reach.
 # usage: PYTHON=python-with-torch benches/engine/compare.sh [core] [rounds] [runs per round]
 set -e
 core=${1:-0} rounds=${2:-5} runs=${3:-10}
@@ -13,9 +14,9 @@ for _ in $(seq "$rounds"); do
         taskset -c "$core" "${PYTHON:-python3}" peer.py "$runs" "$kind" >>"$out/peer"
     done
 done
-median() { grep "^$kind " "$1" | cut -d' ' -f2 | sort -n | awk '{v[NR]=$1} END {print v[int((NR+1)/2)]}'; }
+median() { grep "^$kind " "$1" | cut -d' ' -f"${2:-2}" | sort -n | awk '{v[NR]=$1} END {print v[int((NR+1)/2)]}'; }
 for kind in A B C; do
     ours=$(median "$out/ours") peer=$(median "$out/peer")
-    echo "$kind ours $ours ms, PyTorch $peer ms, $(echo "$ours $peer" | awk '{printf "%.2f times faster", $2/$1}')"
+    echo "$kind ours $ours ms, PyTorch $peer ms, $(echo "$ours $peer" | awk '{printf "%.2f times faster", $2/$1}'), $(median "$out/ours" 3) % of peak"
 done
 rm -r "$out"

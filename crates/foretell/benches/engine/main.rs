@@ -1,7 +1,9 @@
 //! Three networks, forward and backward of all weights in f32 on one core.
 //!
-//! `cargo bench --bench engine -- [runs] [A|B|C …]` prints `name milliseconds` per run. `compare.sh` interleaves these
-//! runs with the same three networks in PyTorch eager (`peer.py`) on one pinned core and prints the ratio.
+//! `cargo bench --bench engine -- [runs] [A|B|C …]` prints `name milliseconds share` per run; the share is that of the
+//! core's peak, measured by a loop of fused multiply-adds in the same process, which the matrix products reach if all
+//! the time is theirs. `compare.sh` interleaves these runs with the same three networks in PyTorch eager (`peer.py`) on
+//! one pinned core and prints the ratio.
 //! `cargo bench --bench engine -- cores` runs two candidates on two cores.
 
 use foretell::architecture::Architecture;
@@ -40,6 +42,48 @@ fn workload(kind: &str) -> (Architecture, Pass) {
     }
 }
 
+/// Floating-point operations of a workload's matrix products: two for each multiply-add, once forward and twice backward.
+fn flops(kind: &str) -> f64 {
+    // Samples, tokens, keys a query is multiplied with, width, feed-forward width, blocks; further multiply-adds.
+    let (samples, tokens, keys, width, ffn, depth, more) = match kind {
+        "A" => (1.0, 197.0, 197.0, 192.0, 768.0, 12.0, 196.0 * 768.0 * 192.0 + 192.0 * 1000.0),
+        "B" => (8.0, 128.0, 128.0, 256.0, 1024.0, 4.0, 0.0),
+        // Causal, in blocks of 64 queries; the logits of 1000 words.
+        _ => (1.0, 192.0, 128.0, 512.0, 2048.0, 8.0, 192.0 * 512.0 * 1000.0),
+    };
+    let block = tokens * (4.0 * width * width + 2.0 * width * ffn) + 2.0 * tokens * keys * width;
+    6.0 * (samples * depth * block + more)
+}
+
+/// Operations per second of one core: independent fused multiply-adds in registers, the widest this machine has.
+fn peak() -> f64 {
+    struct Loop(usize);
+    impl pulp::WithSimd for Loop {
+        type Output = (f32, usize);
+
+        #[inline(always)]
+        fn with_simd<S: pulp::Simd>(self, simd: S) -> Self::Output {
+            let (a, b) = (simd.splat_f32s(std::hint::black_box(0.999)), simd.splat_f32s(1e-3));
+            let mut sums = [simd.splat_f32s(1.0); 12];
+            for _ in 0..self.0 {
+                for sum in &mut sums {
+                    *sum = simd.mul_add_f32s(a, *sum, b);
+                }
+            }
+            let total = sums.into_iter().map(|sum| simd.reduce_sum_f32s(sum)).sum();
+            (total, S::F32_LANES)
+        }
+    }
+    const STEPS: usize = 2_000_000;
+    let timed = |_| {
+        let start = Instant::now();
+        let (total, lanes) = pulp::Arch::new().dispatch(Loop(STEPS));
+        std::hint::black_box(total);
+        (2 * 12 * STEPS * lanes) as f64 / start.elapsed().as_secs_f64()
+    };
+    (0..10).map(timed).fold(0.0, f64::max)
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     if arguments.first().is_some_and(|word| word == "cores") {
@@ -50,13 +94,16 @@ fn main() {
         Some(kinds) if !kinds.is_empty() => kinds.iter().map(String::as_str).collect(),
         _ => vec!["A", "B", "C"],
     };
+    let peak = peak();
+    eprintln!("peak {:.0} GFLOP/s", peak / 1e9);
     for kind in kinds {
         let mut run = candidate(kind);
         (0..3).for_each(|_| run());
         for _ in 0..runs {
             let start = Instant::now();
             run();
-            println!("{kind} {:.3}", 1e3 * start.elapsed().as_secs_f64());
+            let seconds = start.elapsed().as_secs_f64();
+            println!("{kind} {:.3} {:.1}", 1e3 * seconds, 100.0 * flops(kind) / seconds / peak);
         }
     }
 }

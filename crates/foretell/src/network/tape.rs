@@ -25,8 +25,11 @@ struct Matrix<S> {
 struct Step<S> {
     value: Value,
     kept: Vec<S>,
-    run: Box<dyn FnOnce(&mut Reverse<'_, S>, &[S], &[S])>,
+    run: Box<Backward<S>>,
 }
+
+/// Reads the gradient of a layer's value and the buffer the layer kept.
+type Backward<S> = dyn FnOnce(&mut Reverse<'_, S>, &[S], &[S]);
 
 /// A forward pass in progress or done.
 pub struct Tape<'w, S> {

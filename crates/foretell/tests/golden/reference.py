@@ -245,7 +245,7 @@ def shunted(root):
         x = layer_norm(x, w, f"norm{s + 1}", eps)
     logits = linear(x.mean(1), w, "head")
     write(root / "shunted", arch, w, {"images": images}, states, logits, cotangent(logits.shape, 13),
-          "# shunted\n\nA plain PyTorch definition of the four stages; batch norm by the statistics of the batch. The output is the logits.\n")
+          "# shunted\n\nA plain PyTorch definition of the four stages; batch norm by the statistics of the batch. The output is the logits.\nAt width 4 and reductions 8, 4, 2, 1 one gradient norm was off by 1.4e-5 in f32 (f64 agreed),\nso the case is wider.\n")
 
 
 for case in (bert, llama, transformer_xl, shunted):

@@ -12,7 +12,7 @@ struct Case {
 /// Factors of dropout: a fifth of all probabilities vanish, where the layer drops any.
 fn factors(case: &Case) -> Option<Vec<f64>> {
     let count = case.layer.heads * case.t * case.s;
-    let drawn = |i: usize| if i * 7 % 5 == 0 { 0.0 } else { 1.25 };
+    let drawn = |i: usize| if (i * 7).is_multiple_of(5) { 0.0 } else { 1.25 };
     (case.layer.dropout > 0.0).then(|| (0..count).map(drawn).collect())
 }
 
