@@ -15,22 +15,33 @@ fn read(value: Value) -> Architecture {
 }
 
 fn vit() -> Architecture {
-    read(json!({"family": "vit", "image_size": 16, "patch_size": 4, "num_classes": 7, "embed_dim": 16, "depth": 2,
-        "num_heads": [2, 4], "mlp_ratio": 2, "head_dim": 8, "relative_position": true}))
+    read(
+        json!({"family": "vit", "image_size": 16, "patch_size": 4, "num_classes": 7, "embed_dim": 16, "depth": 2,
+        "num_heads": [2, 4], "mlp_ratio": 2, "head_dim": 8, "relative_position": true}),
+    )
 }
 
 fn gpt2(layers: usize, width: u32, ffn: &[u32]) -> Architecture {
-    read(json!({"family": "gpt2", "vocab_size": 40, "context_len": 7, "d_model": width, "n_head": vec![2; layers],
-        "d_inner": &ffn[..layers]}))
+    read(
+        json!({"family": "gpt2", "vocab_size": 40, "context_len": 7, "d_model": width, "n_head": vec![2; layers],
+        "d_inner": &ffn[..layers]}),
+    )
 }
 
 fn flexibert() -> Architecture {
-    read(json!({"family": "flexibert", "vocab_size": 50, "context_len": 12, "embedding_size": 8, "hidden_size": 16,
-        "operation_type": ["SA", "DSC", "LT"], "operation_parameter": ["SDP", "5", "DCT"], "num_heads": 2, "ffn_dim": 24, "ffn_stack": 1}))
+    read(
+        json!({"family": "flexibert", "vocab_size": 50, "context_len": 12, "embedding_size": 8, "hidden_size": 16,
+        "operation_type": ["SA", "DSC", "LT"], "operation_parameter": ["SDP", "5", "DCT"], "num_heads": 2, "ffn_dim": 24, "ffn_stack": 1}),
+    )
 }
 
 /// A score in double precision with weights and inputs of one's own.
-fn score(architecture: &Architecture, request: &str, weights: &Weights<f64>, inputs: Option<Inputs>) -> Score {
+fn score(
+    architecture: &Architecture,
+    request: &str,
+    weights: &Weights<f64>,
+    inputs: Option<Inputs>,
+) -> Score {
     let (precision, weights) = (Precision::F64, Source::Given(weights.clone()));
     let options = Options { precision, weights, inputs, ..Options::default() };
     let scorer = Scorer::new(vec![Request::parse(request).unwrap()], options);
@@ -59,10 +70,15 @@ fn plain_is_the_derivative_along_the_weights() {
                 grown.get_mut(param).iter_mut().for_each(|w| *w *= factor);
             }
             let setting = Setting::new(&architecture, Seed(0));
-            run(&setting, &grown, &Pass::backward(Loss::Natural), &mut Default::default()).unwrap().loss.unwrap()
+            run(&setting, &grown, &Pass::backward(Loss::Natural), &mut Default::default())
+                .unwrap()
+                .loss
+                .unwrap()
         };
         let slope = (loss(1.0 + 1e-5) - loss(1.0 - 1e-5)) / 2e-5;
-        near(score(&architecture, "plain", &weights, None).value, slope, 1e-6);
+        // A loss near 4 has its own rounding, which the step divides.
+        let found = score(&architecture, "plain", &weights, None).value;
+        assert!((found - slope).abs() < 1e-6 * slope.abs() + 1e-9, "{found} is not {slope}");
     }
 }
 
@@ -78,7 +94,8 @@ fn mgm_is_the_mean_of_the_gram_matrix() {
         each.push(layers.iter().flat_map(|p| g.get(*p).to_vec()).collect::<Vec<f64>>());
     })
     .unwrap();
-    let products = each.iter().flat_map(|a| each.iter().map(move |b| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>()));
+    let products =
+        each.iter().flat_map(|a| each.iter().map(move |b| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>()));
     near(score(&architecture, "mgm[batch=5]", &weights, None).value, products.sum::<f64>() / 25.0, 1e-9);
 }
 
@@ -91,7 +108,12 @@ fn estimated_traces_are_the_exact_ones() {
             let exact = score(&architecture, &format!("ntkt[eq={eq},exact=true,batch=2]"), &weights, None);
             let found = score(&architecture, &format!("ntkt[eq={eq},probes=200,batch=2]"), &weights, None);
             let error = found.error.unwrap();
-            assert!((found.value - exact.value).abs() < 3.0 * error, "{} ± {error} is not {}", found.value, exact.value);
+            assert!(
+                (found.value - exact.value).abs() < 3.0 * error,
+                "{} ± {error} is not {}",
+                found.value,
+                exact.value
+            );
             assert!(error < 0.1 * exact.value);
         }
     }
@@ -108,9 +130,12 @@ fn traces_scale_as_they_must() {
         grown.get_mut(param).iter_mut().for_each(|w| *w *= 3.0);
     }
     let one = tokens(&architecture, 1);
-    let copies = Inputs { ids: one.ids.repeat(4), labels: one.labels.repeat(4), batch: 4, ..Inputs::default() };
+    let copies =
+        Inputs { ids: one.ids.repeat(4), labels: one.labels.repeat(4), batch: 4, ..Inputs::default() };
     for request in ["ntkt[exact=true]", "ntkt[exact=true,eq=13]"] {
-        let value = |weights: &Weights<f64>, inputs: &Inputs| score(&architecture, request, weights, Some(inputs.clone())).value;
+        let value = |weights: &Weights<f64>, inputs: &Inputs| {
+            score(&architecture, request, weights, Some(inputs.clone())).value
+        };
         let base = value(&weights, &one);
         near(value(&grown, &one), 9.0 * base, 1e-9);
         near(value(&weights, &copies), 4.0 * base, 1e-9);
@@ -155,7 +180,8 @@ proptest! {
 /// Positive factors before the last activation change no code.
 #[test]
 fn naswot_does_not_see_the_size_of_pre_activations() {
-    let architecture = read(json!({"family": "vit", "image_size": 16, "patch_size": 4, "num_classes": 7, "embed_dim": 16,
+    let architecture =
+        read(json!({"family": "vit", "image_size": 16, "patch_size": 4, "num_classes": 7, "embed_dim": 16,
         "depth": 1, "num_heads": 2, "mlp_ratio": 2}));
     let weights: Weights<f64> = Weights::shared(&architecture, Seed(3));
     let mut grown = weights.clone();
@@ -169,7 +195,8 @@ fn naswot_does_not_see_the_size_of_pre_activations() {
 /// A cell without bias over one step is a chain of linear maps and ReLUs: every layer of it carries the whole flow.
 #[test]
 fn synaptic_flow_is_conserved_along_a_chain() {
-    let architecture = read(json!({"family": "recurrent", "vocab_size": 30, "embed_dim": 5, "hidden_size": 6,
+    let architecture =
+        read(json!({"family": "recurrent", "vocab_size": 30, "embed_dim": 5, "hidden_size": 6,
         "num_layers": 3, "context_len": 1, "nodes": [
             {"name": "a", "op": "linear", "inputs": ["x", "h_prev_0"]},
             {"name": "h_new_0", "op": "activation_leaky_relu", "inputs": ["a"]}]}));
@@ -179,7 +206,8 @@ fn synaptic_flow_is_conserved_along_a_chain() {
         weights.get_mut(param).fill(0.0);
     }
     let flow = score(&architecture, "synflow", &weights, None);
-    let inputs: Vec<f64> = flow.terms.iter().filter(|t| t.name.ends_with("weights.0")).map(|t| t.value).collect();
+    let inputs: Vec<f64> =
+        flow.terms.iter().filter(|t| t.name.ends_with("weights.0")).map(|t| t.value).collect();
     assert_eq!(inputs.len(), 3);
     inputs.iter().for_each(|term| near(*term, inputs[0], 1e-12));
     // Ones in, so the output is the product of all magnitudes: it is what every layer carries.
@@ -200,7 +228,11 @@ fn lpzero_agrees_with_its_closed_form() {
     let scorer = Scorer::new(Request::parse_list("lpzero,lpzero-closed").unwrap(), Options::default());
     let table = scorer.table(&networks, &[0], &|| {});
     let column = |index: usize| -> Vec<f64> {
-        scorer.order(index, &table.iter().map(|cells| &cells[index]).collect::<Vec<_>>()).into_iter().map(Result::unwrap).collect()
+        scorer
+            .order(index, &table.iter().map(|cells| &cells[index]).collect::<Vec<_>>())
+            .into_iter()
+            .map(Result::unwrap)
+            .collect()
     };
     assert!(spearman(&column(0), &column(1)).unwrap() > 0.99);
 }

@@ -152,7 +152,11 @@ mod tests {
     #[test]
     fn affine_maps_of_rows_change_nothing() {
         let rows: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17) + f64::from(i) / 7.0).collect();
-        let moved: Vec<f64> = rows.iter().enumerate().map(|(i, x)| x * (1.0 + (i / 15) as f64) - 3.0 * (i / 15) as f64).collect();
+        let moved: Vec<f64> = rows
+            .iter()
+            .enumerate()
+            .map(|(i, x)| x * (1.0 + (i / 15) as f64) - 3.0 * (i / 15) as f64)
+            .collect();
         let [a, b] = [&rows, &moved].map(|rows| spread(ABOUT, rows, 4).unwrap());
         assert!((a - b).abs() < 1e-9 * a.abs(), "{a} is not {b}");
         let error = spread(ABOUT, &[1.0, 2.0, 5.0, 5.0], 2).err().unwrap();
