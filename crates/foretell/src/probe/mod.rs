@@ -101,7 +101,7 @@ impl<S: Number> Worker<S> {
 pub fn union(wanted: impl IntoIterator<Item = Pass>) -> Vec<Pass> {
     let mut passes: Vec<Pass> = Vec::new();
     for pass in wanted {
-        match passes.iter_mut().find(|known| known.serves(&pass)) {
+        match passes.iter_mut().find(|known| known.serves(&pass) || pass.serves(known)) {
             Some(known) => known.merge(&pass),
             None => passes.push(pass),
         }

@@ -191,19 +191,34 @@ impl Pass {
         self
     }
 
-    /// Whether one run can serve both: all is equal but what is kept, and whether weights are differentiated.
+    /// Whether a run of this pass shows what the other would: all is equal but what is kept and whether weights are
+    /// differentiated, and the other may do without the loss.
     pub fn serves(&self, other: &Pass) -> bool {
         let plain = |pass: &Pass| match pass.derivative {
             Derivative::Values => Derivative::Weights,
             other => other,
         };
-        plain(self) == plain(other)
-            && Pass { keep: Vec::new(), derivative: Derivative::Values, ..self.clone() }
-                == Pass { keep: Vec::new(), derivative: Derivative::Values, ..other.clone() }
+        let rest = |pass: &Pass| Pass {
+            keep: Vec::new(),
+            derivative: plain(pass),
+            loss: if other.only_looks() { Loss::None } else { pass.loss },
+            ..pass.clone()
+        };
+        // Blocks that are apart pass no gradient on: such a run has no loss of its own.
+        let apart = |pass: &Pass| pass.keep.contains(&Signal::BlockGradients);
+        (self.loss == other.loss || !apart(self) && !apart(other)) && rest(self) == rest(other)
+    }
+
+    /// A forward pass and nothing else.
+    fn only_looks(&self) -> bool {
+        self.loss == Loss::None && self.derivative == Derivative::Values
     }
 
     /// One pass for both.
     pub fn merge(&mut self, other: &Pass) {
+        if self.only_looks() {
+            self.loss = other.loss;
+        }
         if other.derivative == Derivative::Weights {
             self.derivative = Derivative::Weights;
         }

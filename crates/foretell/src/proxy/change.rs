@@ -1,6 +1,7 @@
 //! Options common to all proxies that run a network: how the passes they ask for are changed.
 
-use crate::probe::{Derivative, Feed, Layers, Loss, Pass};
+use crate::architecture::Architecture;
+use crate::probe::{Derivative, Feed, Layers, Loss, Pass, natural};
 use serde::Deserialize;
 
 /// Changes to the passes and layers of a proxy; what is not said stays as the proxy has it.
@@ -37,10 +38,10 @@ pub const SHARED: &[(&str, &str, &str)] = &[
 
 impl Change {
     /// A pass as it is to be run.
-    pub fn apply(&self, mut pass: Pass) -> Pass {
+    pub fn apply(&self, mut pass: Pass, architecture: &Architecture) -> Pass {
         pass.feed = self.feed.unwrap_or(pass.feed);
         if pass.loss != Loss::None {
-            pass.loss = self.loss.unwrap_or(pass.loss);
+            pass.loss = natural(self.loss.unwrap_or(pass.loss), architecture);
         }
         pass.batch = self.batch.unwrap_or(pass.batch);
         pass.tokens = self.tokens.unwrap_or(pass.tokens);

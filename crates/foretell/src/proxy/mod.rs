@@ -345,7 +345,7 @@ impl Request {
 
     /// The passes it looks at.
     pub fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        self.proxy.needs(architecture).into_iter().map(|pass| self.change.apply(pass)).collect()
+        self.proxy.needs(architecture).into_iter().map(|pass| self.change.apply(pass, architecture)).collect()
     }
 
     /// The score from what was seen; anything but finite numbers is an error.

@@ -5,7 +5,7 @@ use crate::architecture::{Architecture, Form, Role, Tensor};
 use crate::engine::linalg::Unsolved;
 use crate::error::{Error, Result};
 use crate::network::{Layout, Mark, Param};
-use crate::probe::{Absolute, AnyWeights, Layers, Loss, Pass, Seen, View, natural};
+use crate::probe::{Absolute, AnyWeights, Layers, Loss, Pass, Seen, View};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -99,7 +99,7 @@ impl<'a> Signals<'a> {
 
     /// What a pass saw. It must be among the proxy's needs.
     pub fn pass(&self, pass: &Pass) -> Result<Observed<'a>> {
-        let wanted = self.change.apply(pass.clone());
+        let wanted = self.change.apply(pass.clone(), self.architecture);
         let found = self.passes.iter().find(|(run, _)| run.serves(&wanted));
         let (run, seen) = found.expect("proxies look only at passes they need");
         let seen = seen.as_ref().map_err(Error::again)?;
@@ -123,7 +123,7 @@ impl<'a> Signals<'a> {
     /// Why the gradient of a pass is rounding noise, if it is: a network that ends in a layer norm whose gain is
     /// constant passes no gradient of the sum of its outputs, and none of their square if its bias is zero.
     pub fn trap(&self, pass: &Pass) -> Option<String> {
-        let loss = natural(self.change.apply(pass.clone()).loss, self.architecture);
+        let loss = self.change.apply(pass.clone(), self.architecture).loss;
         if !matches!(loss, Loss::Sum | Loss::HalfSquare)
             || !matches!(self.architecture.family().name(), "bert" | "flexibert")
         {
