@@ -29,7 +29,7 @@ pub fn run(args: &args::Rank, json: bool) -> Result<()> {
     let mut columns: Vec<Vec<Option<f64>>> = Vec::new();
     let mut failures = Vec::new();
     for index in 0..scorer.requests().len() {
-        let column: Vec<&Cell> = table.iter().map(|cells| &cells[index]).collect();
+        let column: Vec<&Cell> = table.iter().map(|row| &row.cells[index]).collect();
         let order = scorer.order(index, &column);
         let scored: Vec<usize> = (0..n).filter(|i| order[*i].is_ok()).collect();
         let values: Vec<f64> = order.iter().filter_map(|score| score.as_ref().ok().copied()).collect();

@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use foretell::architecture::Architecture;
 use foretell::error::{Error, Result};
 use foretell::proxy::{Request, Score};
-use foretell::score::{Cell, Scorer, Workers};
+use foretell::score::{Cell, Row, Scorer};
 use serde_json::{Map, Value, json};
 
 pub fn run(args: &args::Score, json: bool) -> Result<()> {
@@ -23,21 +23,13 @@ pub fn run(args: &args::Score, json: bool) -> Result<()> {
     let scorer = Scorer::new(args.scoring.requests("all")?, options);
     let seeds = args.scoring.seeds();
     let progress = Progress::new("architectures", architectures.len() as u64);
-    // One network alone shows its passes.
-    if let ([architecture], false, true) = (&architectures[..], json, args.scoring.no_cache) {
-        let scored = scorer.score(architecture, seeds[0], &mut Workers::default());
-        progress.finish();
-        let passes = scored.passes.iter().map(|(pass, time)| vec![output::pass(pass), seconds(*time)]);
-        output::line(output::table(&["pass", "time"], passes.collect()));
-        output::line("");
-    }
     let table = scorer.table(&architectures, &seeds, &|| progress.step());
     progress.finish();
-    for (architecture, cells) in architectures.iter().zip(&table) {
+    for (architecture, row) in architectures.iter().zip(&table) {
         if json {
-            output::line(object(architecture, scorer.requests(), cells, args.terms));
+            output::line(object(architecture, scorer.requests(), row, args.terms));
         } else {
-            print(architecture, scorer.requests(), cells, args);
+            print(architecture, scorer.requests(), row, args);
         }
     }
     Ok(())
@@ -51,14 +43,15 @@ pub fn moments(scores: &[&Score]) -> (f64, f64) {
     (mean, if n > 1.0 { (squares / (n - 1.0)).sqrt() } else { 0.0 })
 }
 
-fn object(architecture: &Architecture, requests: &[Request], cells: &[Cell], terms: bool) -> Value {
+fn object(architecture: &Architecture, requests: &[Request], row: &Row, terms: bool) -> Value {
     let scores = requests
         .iter()
-        .zip(cells)
+        .zip(&row.cells)
         .map(|(request, cell)| (request.label().to_owned(), entry(request, cell, terms)));
     json!({
         "id": architecture.id(), "space": architecture.space(), "params": architecture.params().total,
         "scores": scores.collect::<Map<_, _>>(),
+        "passes": row.passes.iter().map(|(pass, seconds)| json!({"pass": output::pass(pass), "seconds": seconds})).collect::<Vec<_>>(),
     })
 }
 
@@ -102,7 +95,7 @@ fn failure(error: &Error) -> Value {
     json!({"error": error.to_string(), "kind": error.kind()})
 }
 
-fn print(architecture: &Architecture, requests: &[Request], cells: &[Cell], args: &args::Score) {
+fn print(architecture: &Architecture, requests: &[Request], row: &Row, args: &args::Score) {
     output::line(format!(
         "{}  {}  {} parameters\n{}",
         architecture.id(),
@@ -111,7 +104,7 @@ fn print(architecture: &Architecture, requests: &[Request], cells: &[Cell], args
         output::genes(architecture)
     ));
     let (mut rows, mut undefined, mut notes) = (Vec::new(), Vec::new(), Vec::new());
-    for (request, cell) in requests.iter().zip(cells) {
+    for (request, cell) in requests.iter().zip(&row.cells) {
         let good: Vec<&Score> = match cell.scores.iter().map(Result::as_ref).collect() {
             Ok(good) => good,
             Err(Error::NotDefined { .. }) if !args.scoring.by_name() => {
@@ -162,6 +155,14 @@ fn print(architecture: &Architecture, requests: &[Request], cells: &[Cell], args
     }
     output::line(format!("\n{}", output::table(&["proxy", "score", "over seeds", "time"], rows)));
     notes.iter().for_each(|note| output::line(note));
+    if !row.passes.is_empty() {
+        let passes = row.passes.iter().map(|(pass, time)| vec![output::pass(pass), seconds(*time)]);
+        let seeds = format!("time, {} seeds", args.scoring.seeds);
+        output::line(format!(
+            "\n{}",
+            output::table(&["passes run for all of them", &seeds], passes.collect())
+        ));
+    }
     if !undefined.is_empty() {
         output::line(format!("Not defined for {}: {}.", architecture.family().name(), undefined.join(", ")));
     }

@@ -27,6 +27,7 @@ impl Folder {
             .args(arguments.split_whitespace())
             .current_dir(&self.0)
             .env_remove("FORETELL_BENCHMARKS")
+            .env("FORETELL_CACHE", self.0.join("cache"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -257,6 +258,104 @@ fn proxies_and_doctor_speak_json_too() {
     assert!(folder.ok("proxies nsc").contains("Zhu"));
     let doctor: Value = serde_json::from_str(&folder.ok("doctor --json")).unwrap();
     assert!(doctor["cores"].as_u64().unwrap() >= 1 && doctor["benchmarks"].is_null());
+}
+
+const SMALL: &str = r#"{"family": "vit", "image_size": 16, "patch_size": 4, "num_classes": 7, "embed_dim": 16, "depth": 2,
+    "num_heads": 2, "mlp_ratio": 2}
+    {"family": "vit", "image_size": 16, "patch_size": 4, "num_classes": 7, "embed_dim": 24, "depth": 3, "num_heads": 3, "mlp_ratio": 2}
+"#;
+
+#[test]
+fn scores_have_the_agreed_shape_and_are_remembered() {
+    let folder = Folder::new();
+    folder.write("a.json", SMALL);
+    let first = lines(&folder.ok("score a.json --json --proxies all"));
+    assert_eq!(first.len(), 2);
+    let scores = first[0]["scores"].as_object().unwrap();
+    assert_eq!(scores.len(), lines(&folder.ok("proxies --json")).len());
+    assert!(
+        scores["snip"]["value"].as_f64().unwrap() > 0.0
+            && scores["snip"]["deviation"].as_f64().unwrap() > 0.0
+    );
+    assert_eq!(scores["snip"]["values"].as_array().unwrap().len(), 3);
+    assert_eq!(scores["hidden-covariance"]["kind"], "not-defined");
+    assert!(scores["ntkt"]["standard_error"].as_f64().unwrap() > 0.0);
+    assert!(scores["dss++"]["parts"]["diversity"].as_f64().unwrap() > 0.0);
+    // Twenty proxies share a few passes; the second time there is none.
+    assert!((5..25).contains(&first[0]["passes"].as_array().unwrap().len()));
+    let again = lines(&folder.ok("score a.json --json --proxies all"));
+    assert_eq!(again[0]["passes"].as_array().unwrap().len(), 0);
+    assert_eq!(again[0]["scores"]["snip"]["values"], scores["snip"]["values"]);
+    // Threads and the cache change nothing; another seed does.
+    let fresh =
+        |more: &str| lines(&folder.ok(&format!("score a.json --json --proxies snip,dss --no-cache {more}")));
+    assert_eq!(fresh("--threads 1")[0]["scores"]["snip"]["values"], scores["snip"]["values"]);
+    assert_ne!(fresh("--seed 7")[0]["scores"]["snip"]["values"], scores["snip"]["values"]);
+    let double = fresh("--precision f64 --seeds 1")[0]["scores"]["dss"]["value"].as_f64().unwrap();
+    let single = fresh("--seeds 1")[0]["scores"]["dss"]["value"].as_f64().unwrap();
+    assert!(double != single && (double / single - 1.0).abs() < 1e-4);
+    let table = folder.ok("score a.json --proxies snip,synflow --terms --no-cache");
+    assert!(
+        table.contains("blocks.1.fc2.weight") && table.contains("loss crossentropy, by weights"),
+        "{table}"
+    );
+}
+
+#[test]
+fn rank_orders_best_first() {
+    let folder = Folder::new();
+    folder.write("a.json", SMALL);
+    let ranked = lines(&folder.ok("rank a.json --json --proxies params,dss++,grad-norm"));
+    assert_eq!((&ranked[0]["ranks"]["params"], &ranked[1]["ranks"]["params"]), (&1.0.into(), &2.0.into()));
+    assert!(ranked[0]["mean_rank"].as_f64() <= ranked[1]["mean_rank"].as_f64());
+    assert!(folder.ok("rank a.json").contains("mean rank"));
+    folder.write("one.json", SMALL.split_once("\n    {").unwrap().0);
+    folder.fails("rank one.json", 2, &["at least two"]);
+}
+
+#[test]
+fn scoring_mistakes_are_named() {
+    let folder = Folder::new();
+    folder.write("a.json", SMALL);
+    folder.write("junk.safetensors", "junk");
+    for (arguments, code, parts) in [
+        ("score a.json --proxies snpi", 2, vec!["did you mean 'snip'"]),
+        ("score a.json --proxies snip[layer=first]", 2, vec!["did you mean 'layers'"]),
+        ("score a.json --proxies snip[layers=frist]", 2, vec!["unknown variant"]),
+        ("score a.json --proxies snip[variant=publisht]", 2, vec!["did you mean 'published'"]),
+        ("score a.json --weights nowhere", 2, vec!["neither shared nor standalone nor a file"]),
+        ("score a.json --inputs nowhere.safetensors", 1, vec!["nowhere.safetensors"]),
+        ("score a.json --inputs junk.safetensors", 2, vec!["junk.safetensors"]),
+        ("score a.json --seeds 0", 2, vec!["0"]),
+        ("score a.json --proxies ,", 2, vec!["names no proxy"]),
+    ] {
+        folder.fails(arguments, code, &parts);
+    }
+    // A weight file that does not fit is one candidate's failure, by name.
+    let output = folder.ok("score a.json --json --proxies snip,params --weights junk.safetensors");
+    assert_eq!(lines(&output)[0]["scores"]["snip"]["kind"], "input");
+}
+
+/// Interrupted while it works, the command is gone within half a second, and what was scored is known next time.
+#[test]
+#[cfg(unix)]
+fn an_interrupt_stops_at_once() {
+    let folder = Folder::new();
+    folder.write("a.json", &folder.ok("sample autoformer-tiny -n 40 --json"));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_foretell"))
+        .args(["score", "a.json", "--proxies", "grasp,ntkt", "--json"])
+        .current_dir(&folder.0)
+        .env("FORETELL_CACHE", folder.0.join("cache"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let start = std::time::Instant::now();
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    assert!(start.elapsed().as_millis() < 500, "{:?}", start.elapsed());
 }
 
 /// `foretell spaces | head -1` must not complain.

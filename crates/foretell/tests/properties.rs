@@ -229,7 +229,7 @@ fn lpzero_agrees_with_its_closed_form() {
     let table = scorer.table(&networks, &[0], &|| {});
     let column = |index: usize| -> Vec<f64> {
         scorer
-            .order(index, &table.iter().map(|cells| &cells[index]).collect::<Vec<_>>())
+            .order(index, &table.iter().map(|row| &row.cells[index]).collect::<Vec<_>>())
             .into_iter()
             .map(Result::unwrap)
             .collect()
@@ -255,11 +255,11 @@ fn set_scores_rank_within_their_set() {
     let scorer = Scorer::new(Request::parse_list("dss++,ntsr").unwrap(), Options::default());
     let table = scorer.table(&networks, &[0], &|| {});
     for index in 0..2 {
-        let whole = scorer.order(index, &table.iter().map(|cells| &cells[index]).collect::<Vec<_>>());
+        let whole = scorer.order(index, &table.iter().map(|row| &row.cells[index]).collect::<Vec<_>>());
         let sum: f64 = whole.into_iter().map(Result::unwrap).sum();
         // Two sets of ranks from 1 to 4 add up to 20, their mean to 10.
         assert_eq!(sum, [20.0, 10.0][index]);
-        let alone = scorer.order(index, &[&table[2][index]]).remove(0).unwrap();
+        let alone = scorer.order(index, &[&table[2].cells[index]]).remove(0).unwrap();
         assert_eq!(alone, [2.0, 1.0][index]);
     }
 }

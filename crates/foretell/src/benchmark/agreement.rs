@@ -113,7 +113,7 @@ pub fn evaluate(
     let table = scorer.table(&architectures, &settings.seeds, done);
     let mut proxies = Vec::new();
     for (index, request) in scorer.requests().iter().enumerate() {
-        let column: Vec<&Cell> = table.iter().map(|cells| &cells[index]).collect();
+        let column: Vec<&Cell> = table.iter().map(|row| &row.cells[index]).collect();
         let scores = scorer.order(index, &column);
         let seconds = column.iter().map(|cell| cell.seconds).sum::<f64>() / column.len().max(1) as f64;
         let mut found = agreement(request, scores, &truth, &size, &depth, seconds, settings);

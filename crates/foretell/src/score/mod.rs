@@ -94,6 +94,15 @@ pub struct Cell {
     pub seconds: f64,
 }
 
+/// What came of one candidate.
+#[derive(Debug, Default)]
+pub struct Row {
+    /// One cell per proxy, in the order asked for.
+    pub cells: Vec<Cell>,
+    /// Passes that were run, with their seconds over all seeds; none for what was known from before.
+    pub passes: Vec<(Pass, f64)>,
+}
+
 /// Reusable memory of a thread.
 #[derive(Default)]
 pub struct Workers {
@@ -271,23 +280,20 @@ impl Scorer {
     }
 
     /// Scores many candidates with several seeds, in parallel; `done` is told after each candidate.
-    pub fn table(
-        &self,
-        architectures: &[Architecture],
-        seeds: &[u64],
-        done: &(dyn Fn() + Sync),
-    ) -> Vec<Vec<Cell>> {
+    pub fn table(&self, architectures: &[Architecture], seeds: &[u64], done: &(dyn Fn() + Sync)) -> Vec<Row> {
         let one = |workers: &mut Workers, architecture: &Architecture| {
-            let cells = self.cells(architecture, seeds, workers);
+            let row = self.row(architecture, seeds, workers);
             done();
-            cells
+            row
         };
         architectures.par_iter().map_init(Workers::default, one).collect()
     }
 
     /// One candidate by every proxy with every seed.
-    pub fn cells(&self, architecture: &Architecture, seeds: &[u64], workers: &mut Workers) -> Vec<Cell> {
-        let mut cells: Vec<Cell> = self.requests.iter().map(|_| Cell::default()).collect();
+    pub fn row(&self, architecture: &Architecture, seeds: &[u64], workers: &mut Workers) -> Row {
+        let mut row =
+            Row { cells: self.requests.iter().map(|_| Cell::default()).collect(), passes: Vec::new() };
+        let cells = &mut row.cells;
         for (nth, seed) in seeds.iter().enumerate() {
             let due = (0..self.requests.len()).filter(|i| nth == 0 || self.requests[*i].about().drawn());
             let (mut unknown, mut keys) = (Vec::new(), Vec::new());
@@ -306,6 +312,12 @@ impl Scorer {
             }
             let scored = self.score_by(architecture, *seed, &unknown, workers);
             let shares = shares(&self.requests, architecture, &unknown, &scored.passes);
+            for (pass, seconds) in scored.passes {
+                match row.passes.iter_mut().find(|(known, _)| *known == pass) {
+                    Some((_, sum)) => *sum += seconds,
+                    None => row.passes.push((pass, seconds)),
+                }
+            }
             for (((index, score), key), seconds) in
                 unknown.into_iter().zip(scored.scores).zip(keys).zip(scored.seconds.iter().zip(shares))
             {
@@ -317,7 +329,7 @@ impl Scorer {
             }
         }
         cells.iter_mut().for_each(|cell| cell.seconds /= cell.scores.len().max(1) as f64);
-        cells
+        row
     }
 
     /// What candidates are ranked by: the score; within a set or drawn with several seeds, the mean over seeds of ranks.

@@ -64,7 +64,10 @@ fn all_scores(threads: usize) -> Vec<Vec<Vec<Result<u64, &'static str>>>> {
         Ok(score) => Ok(score.value.to_bits()),
         Err(error) => Err(error.kind()),
     };
-    table.iter().map(|row| row.iter().map(|cell| cell.scores.iter().map(bits).collect()).collect()).collect()
+    table
+        .iter()
+        .map(|row| row.cells.iter().map(|cell| cell.scores.iter().map(bits).collect()).collect())
+        .collect()
 }
 
 /// Every proxy of the catalogue on every family: a finite number or a typed refusal, the same bits for any thread count.
