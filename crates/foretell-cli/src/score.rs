@@ -154,7 +154,7 @@ fn print(architecture: &Architecture, requests: &[Request], row: &Row, args: &ar
         }
     }
     output::line(format!("\n{}", output::table(&["proxy", "score", "over seeds", "time"], rows)));
-    notes.iter().for_each(|note| output::line(note));
+    notes.iter().for_each(output::line);
     if !row.passes.is_empty() {
         let passes = row.passes.iter().map(|(pass, time)| vec![output::pass(pass), seconds(*time)]);
         let seeds = format!("time, {} seeds", args.scoring.seeds);

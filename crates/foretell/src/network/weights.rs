@@ -198,8 +198,11 @@ pub(crate) fn numbers(view: &safetensors::tensor::TensorView) -> Option<Vec<f64>
 #[derive(Debug)]
 pub struct Supernet<S> {
     seed: Seed,
-    slabs: RwLock<FxHashMap<(&'static str, [u32; 2], u64), Arc<Slab<S>>>>,
+    slabs: RwLock<FxHashMap<SlabKey, Arc<Slab<S>>>>,
 }
+
+/// Which tensor, and the bits of its variance: some depend on depth.
+type SlabKey = (&'static str, [u32; 2], u64);
 
 /// The rows drawn so far of one tensor, each from a stream of its own, so that narrower rows are prefixes of wider ones.
 #[derive(Debug)]
