@@ -31,8 +31,8 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Reads a safetensors file: `images` [N, C, H, W] with `targets` [N], or `input_ids` [N, T] (`tokens` [T, N], steps
-    /// first) with `labels` and `token_type_ids`; and, if wanted, `cotangent`, `noise` and `curve_basis`.
+    /// Reads a safetensors file: `images` of N x C x H x W with `targets`, or `input_ids` of N x T (`tokens` of T x N,
+    /// steps first) with `labels` and `token_type_ids`; and, if wanted, `cotangent`, `noise` and `curve_basis`.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
         let wrong = |message: String| Error::input(path.display().to_string(), message);
