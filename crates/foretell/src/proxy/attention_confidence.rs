@@ -68,9 +68,6 @@ fn counts(architecture: &Architecture, tensor: &Tensor) -> bool {
 }
 
 impl Proxy for AttentionConfidence {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![self.pass()]
     }

@@ -26,9 +26,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for AttentionParams {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn score(&self, seen: &Signals) -> Result<Score> {
         Ok(Score::from(seen.architecture.params().part(Part::Attention) as f64))
     }

@@ -13,8 +13,8 @@
 //! - Direction: higher is better. Cost: a forward pass and a backward pass through every block.
 //! - Departures from the paper: blocks whose input and output differ in shape, and the first, are left out of
 //!   trainability.
-use super::jacobian_covariance::gram;
 use super::prelude::*;
+use super::spectrum::principal;
 use crate::architecture::Counter;
 
 /// See the [module documentation](self).
@@ -41,33 +41,12 @@ fn pass() -> Pass {
 
 /// Entropy of the normalised eigenvalues of the covariance of rows.
 fn entropy(rows: &View) -> Result<f64> {
-    let (n, d) = (rows.rows(), rows.cols());
-    let mut centred = rows.to_vec();
-    for j in 0..d {
-        let mean = (0..n).map(|i| centred[i * d + j]).sum::<f64>() / n as f64;
-        (0..n).for_each(|i| centred[i * d + j] -= mean);
-    }
-    // The smaller of both Gram matrices has all eigenvalues that are not zero.
-    let (kernel, size) = if n < d {
-        (gram(&centred, n), n)
-    } else {
-        let columns = View::F64(Mat::new(&centred, n, d)).t().to_vec();
-        (gram(&columns, d), d)
-    };
-    let values = linalg::symmetric_eigenvalues(Mat::new(&kernel, size, size));
-    let values = values.map_err(|e| Error::NonFinite {
-        proxy: ABOUT.name,
-        value: e.to_string(),
-        place: "block".into(),
-    })?;
+    let values = principal(ABOUT, "block", rows)?;
     let total: f64 = values.iter().map(|v| v.max(0.0)).sum();
     Ok(values.iter().map(|v| v.max(0.0) / total).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum())
 }
 
 impl Proxy for AzNas {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![pass()]
     }

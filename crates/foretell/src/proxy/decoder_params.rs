@@ -27,9 +27,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for DecoderParams {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn score(&self, seen: &Signals) -> Result<Score> {
         let params = seen.architecture.params();
         Ok(Score::from(

@@ -25,9 +25,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for DepthTimesWidth {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn score(&self, seen: &Signals) -> Result<Score> {
         let mut sum = 0;
         seen.architecture.blocks(&mut |block| sum += block.width);

@@ -128,9 +128,6 @@ impl Dss {
 }
 
 impl Proxy for Dss {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![self.pass(architecture)]
     }

@@ -29,9 +29,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for DssPlusPlus {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![self.0.pass(architecture)]
     }

@@ -8,8 +8,8 @@
 //! - Direction: higher is better. Cost: one forward, one backward, and a determinant per matrix.
 //! - Departures from the paper: none known. The sigmoid saturates: 1 where the rows of sign(g) are independent, 0 where
 //!   they are not, so this is close to counting matrices that are not taller than wide.
-use super::jacobian_covariance::gram;
 use super::prelude::*;
+use super::spectrum::gram;
 
 /// See the [module documentation](self).
 #[derive(Debug, Default, Deserialize)]
@@ -28,9 +28,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Eznas {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![Pass::backward(Loss::Natural)]
     }

@@ -25,9 +25,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for FfnParams {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn score(&self, seen: &Signals) -> Result<Score> {
         Ok(Score::from(seen.architecture.params().part(Part::Ffn) as f64))
     }

@@ -41,9 +41,6 @@ fn pass() -> Pass {
 }
 
 impl Proxy for Fisher {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![pass()]
     }

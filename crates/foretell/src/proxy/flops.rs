@@ -43,9 +43,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Flops {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn score(&self, seen: &Signals) -> Result<Score> {
         let (architecture, counter) = match self.counter {
             Which::Exact => (seen.architecture, Counter::Exact),

@@ -29,9 +29,6 @@ fn pass() -> Pass {
 }
 
 impl Proxy for GradSign {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![pass()]
     }

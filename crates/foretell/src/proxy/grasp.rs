@@ -34,9 +34,6 @@ fn pass() -> Pass {
 }
 
 impl Proxy for Grasp {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![pass()]
     }

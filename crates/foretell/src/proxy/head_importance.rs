@@ -59,9 +59,6 @@ impl HeadImportance {
 }
 
 impl Proxy for HeadImportance {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![self.pass()]
     }

@@ -10,8 +10,8 @@
 //! - Direction: higher is better. Cost: one forward pass.
 //! - Departures from the paper: it prints a correlation over inputs (`over=samples`); the released code, whose figures
 //!   are published, correlates hidden units, which is the default.
-use super::jacobian_covariance::spread;
 use super::prelude::*;
+use super::spectrum::spread;
 
 /// See the [module documentation](self).
 #[derive(Debug, Deserialize)]
@@ -54,9 +54,6 @@ fn pass() -> Pass {
 }
 
 impl Proxy for HiddenCovariance {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         if architecture.family().name() == "recurrent" { vec![pass()] } else { Vec::new() }
     }

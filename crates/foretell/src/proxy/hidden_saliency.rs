@@ -31,9 +31,6 @@ fn pass() -> Pass {
 }
 
 impl Proxy for HiddenSaliency {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         if architecture.family().name() == "recurrent" { vec![pass()] } else { Vec::new() }
     }

@@ -8,8 +8,9 @@
 //! - Direction: higher is better. Cost: one forward, one backward.
 //! - Departures from the paper: the ½ is the released code's, the paper has none. The diagonal is exactly zero: a residue
 //!   of 1e-7 would be 0.45 under the twentieth root. Passes as for [jacobian-covariance](super::jacobian_covariance).
-use super::jacobian_covariance::{Rows, gram, jacobian, pass};
+use super::jacobian_covariance::{Rows, jacobian, pass};
 use super::prelude::*;
+use super::spectrum::gram;
 
 /// See the [module documentation](self).
 #[derive(Debug, Default, Deserialize)]
@@ -48,9 +49,6 @@ pub(super) fn cosine(about: &'static About, rows: &[f64], n: usize) -> Result<f6
 }
 
 impl Proxy for JacobianCosine {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![pass(architecture, self.of)]
     }

@@ -12,6 +12,7 @@
 //! - Departures from the paper: a symmetric eigenvalue solver, tiny negatives raised to 0. Decoders differentiate their
 //!   loss, encoders a random projection.
 use super::prelude::*;
+use super::spectrum::spread;
 
 /// See the [module documentation](self).
 #[derive(Debug, Default, Deserialize)]
@@ -93,47 +94,7 @@ pub(super) fn jacobian(
     Ok((rows.map(|i| values[i]).collect(), n))
 }
 
-/// `−Σ ln(λ + k) + 1/(λ + k)` of the correlation of rows. A constant row is an error.
-pub(super) fn spread(about: &'static About, rows: &[f64], n: usize) -> Result<f64> {
-    const K: f64 = 1e-5;
-    let correlation = correlation(about, rows, n)?;
-    let eigenvalues = linalg::symmetric_eigenvalues(Mat::new(&correlation, n, n));
-    let eigenvalues = eigenvalues.map_err(|e| Error::NonFinite {
-        proxy: about.name,
-        value: e.to_string(),
-        place: "correlation".into(),
-    })?;
-    Ok(-eigenvalues.iter().map(|v| v.max(0.0) + K).map(|v| v.ln() + 1.0 / v).sum::<f64>())
-}
-
-/// The correlation matrix of n rows.
-pub(super) fn correlation(about: &'static About, rows: &[f64], n: usize) -> Result<Vec<f64>> {
-    let m = rows.len() / n;
-    let mut scaled = rows.to_vec();
-    for (i, row) in scaled.chunks_exact_mut(m).enumerate() {
-        let mean = row.iter().sum::<f64>() / m as f64;
-        row.iter_mut().for_each(|x| *x -= mean);
-        let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-        if norm == 0.0 {
-            let reason = "it is constant, so it has no correlation".into();
-            return Err(Error::Degenerate { proxy: about.name, place: format!("row {i}"), reason });
-        }
-        row.iter_mut().for_each(|x| *x /= norm);
-    }
-    Ok(gram(&scaled, n))
-}
-
-/// `X Xᵀ` of n rows.
-pub(super) fn gram(x: &[f64], n: usize) -> Vec<f64> {
-    let (x, mut product) = (Mat::new(x, n, x.len() / n), vec![0.0; n * n]);
-    linalg::product(x, x.t(), &mut product);
-    product
-}
-
 impl Proxy for JacobianCovariance {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![pass(architecture, self.of)]
     }
@@ -141,34 +102,5 @@ impl Proxy for JacobianCovariance {
         let pass = pass(seen.architecture, self.of);
         let (rows, n) = jacobian(ABOUT, seen, &pass, self.of)?;
         Ok(Score::from(spread(ABOUT, &rows, n)?).note(seen.trap(&pass)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Correlations do not see a row's scale and offset; a constant row has none.
-    #[test]
-    fn affine_maps_of_rows_change_nothing() {
-        let rows: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17) + f64::from(i) / 7.0).collect();
-        let moved: Vec<f64> = rows
-            .iter()
-            .enumerate()
-            .map(|(i, x)| x * (1.0 + (i / 15) as f64) - 3.0 * (i / 15) as f64)
-            .collect();
-        let [a, b] = [&rows, &moved].map(|rows| spread(ABOUT, rows, 4).unwrap());
-        assert!((a - b).abs() < 1e-9 * a.abs(), "{a} is not {b}");
-        let error = spread(ABOUT, &[1.0, 2.0, 5.0, 5.0], 2).err().unwrap();
-        assert_eq!((error.kind(), error.to_string().contains("row 1")), ("degenerate", true));
-    }
-
-    /// Two rows of correlation c: eigenvalues 1 ± c.
-    #[test]
-    fn two_rows_by_hand() {
-        // Centred: (-1, 0, 1) and (-1, 1, 0); their correlation is 1/2.
-        let found = spread(ABOUT, &[1.0, 2.0, 3.0, 0.0, 2.0, 1.0], 2).unwrap();
-        let term = |v: f64| (v + 1e-5f64).ln() + 1.0 / (v + 1e-5);
-        assert!((found + term(0.5) + term(1.5)).abs() < 1e-12);
     }
 }

@@ -24,9 +24,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for L2Norm {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn score(&self, seen: &Signals) -> Result<Score> {
         let term = |(tensor, weight): (&Tensor, View)| {
             Term::of(tensor.name(), tensor.block, weight.sum(|w| w * w).sqrt())

@@ -8,8 +8,9 @@
 //! - Direction: the original was found to be lower-is-better; its sign is turned. Cost: two forward and backward passes.
 //! - Departures from the paper: none known. `amplitude=0.1` is their small noise.
 use super::jacobian_cosine::cosine;
-use super::jacobian_covariance::{Rows, jacobian, pass, spread};
+use super::jacobian_covariance::{Rows, jacobian, pass};
 use super::prelude::*;
+use super::spectrum::spread;
 
 /// See the [module documentation](self).
 #[derive(Debug, Deserialize)]
@@ -64,9 +65,6 @@ pub(super) fn disturbed(about: &'static About, seen: &Signals, of: Of, amplitude
 }
 
 impl Proxy for LargeNoise {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![noisy(architecture, 0.0), noisy(architecture, self.amplitude)]
     }

@@ -65,9 +65,6 @@ impl LengthDistortion {
 }
 
 impl Proxy for LengthDistortion {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![self.pass()]
     }

@@ -43,9 +43,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for LogSynFlow {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![pass(architecture, self.mask)]
     }

@@ -71,9 +71,6 @@ impl LpZero {
 }
 
 impl Proxy for LpZero {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![self.pass(architecture)]
     }

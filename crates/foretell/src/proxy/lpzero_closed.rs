@@ -31,9 +31,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for LpZeroClosed {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn score(&self, seen: &Signals) -> Result<Score> {
         let architecture = seen.architecture;
         if architecture.family().name() != "gpt2" {

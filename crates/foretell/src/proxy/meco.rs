@@ -9,8 +9,8 @@
 //! - Departures from the paper: outputs of blocks; the released code hooks every module (`at=modules`) and, for tokens,
 //!   correlates rows of tokens (`rows=tokens`). One sample of a transformer has fewer tokens than channels, which makes
 //!   every λ_min zero: the tokens of the whole batch are observations (`samples=first` for the printed form).
-use super::jacobian_covariance::correlation;
 use super::prelude::*;
+use super::spectrum::{correlation, eigenvalues};
 
 /// See the [module documentation](self).
 #[derive(Debug, Default, Deserialize)]
@@ -73,9 +73,6 @@ impl Meco {
 }
 
 impl Proxy for Meco {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![self.pass()]
     }
@@ -107,12 +104,7 @@ impl Proxy for Meco {
             let patches = name.starts_with("patch_embed");
             let rows = if self.rows == Rows::Channels || patches { view.t() } else { view };
             let correlation = correlation(ABOUT, &rows.to_vec(), rows.rows())?;
-            let values = linalg::symmetric_eigenvalues(Mat::new(&correlation, rows.rows(), rows.rows()));
-            let values = values.map_err(|e| Error::NonFinite {
-                proxy: ABOUT.name,
-                value: e.to_string(),
-                place: name.clone(),
-            })?;
+            let values = eigenvalues(ABOUT, &name, &correlation, rows.rows())?;
             terms.push(Term { name, block, value: values[0] });
         }
         Ok(Score::sum(terms))

@@ -29,9 +29,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Mgm {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![Pass::backward(Loss::Natural)]
     }

@@ -9,6 +9,7 @@ mod change;
 mod prelude;
 mod score;
 mod signals;
+mod spectrum;
 
 pub use change::{Change, SHARED};
 pub use score::{Score, Term};
@@ -130,8 +131,6 @@ impl About {
 
 /// A training-free score.
 pub trait Proxy: Send + Sync {
-    /// Its card.
-    fn about(&self) -> &'static About;
     /// The passes it looks at; none for what reads shape or weights alone.
     fn needs(&self, _architecture: &Architecture) -> Vec<Pass> {
         Vec::new()
@@ -225,6 +224,7 @@ fn build<P: Proxy + DeserializeOwned + 'static>(options: Map<String, Value>) -> 
 /// A proxy as it was asked for: options set, fields of the architecture to override.
 pub struct Request {
     label: String,
+    about: &'static About,
     proxy: Box<dyn Proxy>,
     change: Change,
     overrides: Vec<(String, Value)>,
@@ -284,7 +284,7 @@ impl Request {
         let wrong = |e: serde_json::Error| Error::input(text, e.to_string());
         let proxy = (entry.build)(own).map_err(wrong)?;
         let change = serde_json::from_value(Value::Object(shared)).map_err(wrong)?;
-        Ok(Request { label: text.to_owned(), proxy, change, overrides })
+        Ok(Request { label: text.to_owned(), about, proxy, change, overrides })
     }
 
     /// Reads a comma-separated list; `all` stands for the whole catalogue, `shape`, `weights`, `forward`, `backward`,
@@ -326,7 +326,7 @@ impl Request {
 
     /// The proxy's card.
     pub fn about(&self) -> &'static About {
-        self.proxy.about()
+        self.about
     }
 
     /// The proxy as it was asked for, options included.

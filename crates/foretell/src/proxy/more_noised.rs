@@ -33,9 +33,6 @@ pub(super) const ABOUT: &About = &About {
 const AMPLITUDES: [f64; 4] = [0.0, 0.1, 10.0, 100.0];
 
 impl Proxy for MoreNoised {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         AMPLITUDES.map(|amplitude| noisy(architecture, amplitude)).into()
     }

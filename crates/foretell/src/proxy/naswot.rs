@@ -63,9 +63,6 @@ impl Naswot {
 }
 
 impl Proxy for Naswot {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![self.pass()]
     }

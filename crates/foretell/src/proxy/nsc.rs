@@ -50,9 +50,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Nsc {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn score(&self, seen: &Signals) -> Result<Score> {
         let architecture = seen.architecture;
         if self.recipe == Recipe::Paper && architecture.family().name() == "flexibert" {

@@ -34,9 +34,6 @@ fn pass(architecture: &Architecture) -> Pass {
 }
 
 impl Proxy for NtkTrace {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![pass(architecture)]
     }

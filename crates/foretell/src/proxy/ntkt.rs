@@ -63,9 +63,6 @@ impl Ntkt {
 }
 
 impl Proxy for Ntkt {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![self.pass()]
     }

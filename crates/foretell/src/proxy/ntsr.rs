@@ -30,9 +30,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Ntsr {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         self.0.needs(architecture)
     }

@@ -57,9 +57,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Sept {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn score(&self, seen: &Signals) -> Result<Score> {
         let tokens = self.tokens.unwrap_or_else(|| seen.architecture.tokens());
         if !(1..=1 << 20).contains(&tokens) {

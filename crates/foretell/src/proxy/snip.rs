@@ -27,9 +27,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Snip {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![Pass::backward(Loss::Natural)]
     }

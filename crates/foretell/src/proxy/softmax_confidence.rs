@@ -43,9 +43,6 @@ fn pass() -> Pass {
 }
 
 impl Proxy for SoftmaxConfidence {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![pass()]
     }

@@ -64,9 +64,6 @@ impl SynapticDiversity {
 }
 
 impl Proxy for SynapticDiversity {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![self.pass(architecture)]
     }

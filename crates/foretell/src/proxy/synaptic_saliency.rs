@@ -40,9 +40,6 @@ fn layers(architecture: &Architecture) -> Layers {
 }
 
 impl Proxy for SynapticSaliency {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![Pass::backward(Loss::Natural)]
     }

@@ -46,9 +46,6 @@ pub(super) fn pass(architecture: &Architecture, mask: Masked) -> Pass {
 }
 
 impl Proxy for SynFlow {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![pass(architecture, self.mask)]
     }

@@ -9,6 +9,7 @@
 //! - Departures from the paper: the number of linear regions is left out: its released hook never fires for
 //!   transformers. λ_min is kept above 1e-12 λ_max. Encoders project onto random signs, where the sum says nothing.
 use super::prelude::*;
+use super::spectrum::eigenvalues;
 
 /// See the [module documentation](self).
 #[derive(Debug, Default, Deserialize)]
@@ -33,21 +34,13 @@ fn pass(architecture: &Architecture) -> Pass {
 }
 
 impl Proxy for TeScore {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![pass(architecture)]
     }
     fn score(&self, seen: &Signals) -> Result<Score> {
         let kernel = &seen.pass(&pass(seen.architecture))?.seen.numbers;
         let n = kernel.len().isqrt();
-        let eigenvalues = linalg::symmetric_eigenvalues(Mat::new(kernel, n, n));
-        let eigenvalues = eigenvalues.map_err(|e| Error::NonFinite {
-            proxy: ABOUT.name,
-            value: e.to_string(),
-            place: "kernel".into(),
-        })?;
+        let eigenvalues = eigenvalues(ABOUT, "kernel", kernel, n)?;
         let (least, most) = (eigenvalues[0], eigenvalues[n - 1]);
         if most <= 0.0 {
             let reason = "every gradient is exactly zero".into();

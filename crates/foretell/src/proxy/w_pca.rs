@@ -7,8 +7,8 @@
 //! - Paper: *W-PCA based gradient-free proxy for efficient search of lightweight language models* (Wang et al., 2025).
 //! - Direction: higher is better. Cost: one forward pass and the eigenvalues of one Gram matrix per layer.
 //! - Departures from the paper: with fewer tokens than units the Gram matrix of tokens, which has the same eigenvalues.
-use super::jacobian_covariance::gram;
 use super::prelude::*;
+use super::spectrum::principal;
 
 /// See the [module documentation](self).
 #[derive(Debug, Deserialize)]
@@ -43,9 +43,6 @@ fn pass() -> Pass {
 }
 
 impl Proxy for WPca {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![pass()]
     }
@@ -61,23 +58,7 @@ impl Proxy for WPca {
             .pass(&pass())?
             .kept(|mark| if let Mark::PreActivation(block) = mark { Some(block) } else { None })
         {
-            let (n, d) = (z.rows(), z.cols());
-            let mut centred = z.to_vec();
-            for j in 0..d {
-                let mean = (0..n).map(|i| centred[i * d + j]).sum::<f64>() / n as f64;
-                (0..n).for_each(|i| centred[i * d + j] -= mean);
-            }
-            let (kernel, size) = if n < d {
-                (gram(&centred, n), n)
-            } else {
-                (gram(&View::F64(Mat::new(&centred, n, d)).t().to_vec(), d), d)
-            };
-            let values = linalg::symmetric_eigenvalues(Mat::new(&kernel, size, size));
-            let values = values.map_err(|e| Error::NonFinite {
-                proxy: ABOUT.name,
-                value: e.to_string(),
-                place: format!("block {block}"),
-            })?;
+            let values = principal(ABOUT, &format!("block {block}"), &z)?;
             let total: f64 = values.iter().sum();
             let (mut held, mut count) = (0.0, 0);
             for value in values.iter().rev() {

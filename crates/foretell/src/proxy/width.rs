@@ -24,9 +24,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Width {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn score(&self, seen: &Signals) -> Result<Score> {
         let (mut sum, mut blocks) = (0, 0u64);
         seen.architecture.blocks(&mut |block| {

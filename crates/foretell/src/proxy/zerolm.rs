@@ -43,9 +43,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for ZeroLm {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn score(&self, seen: &Signals) -> Result<Score> {
         let (mut attention, mut ffn) = (Vec::new(), Vec::new());
         seen.architecture.visit(&mut |tensor| {

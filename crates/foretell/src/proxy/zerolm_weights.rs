@@ -35,9 +35,6 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for ZeroLmWeights {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn score(&self, seen: &Signals) -> Result<Score> {
         let mut terms = Vec::new();
         for (layers, share) in [(Layers::Attention, self.alpha), (Layers::Ffn, 1.0 - self.alpha)] {

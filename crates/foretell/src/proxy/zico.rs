@@ -48,9 +48,6 @@ impl Zico {
 }
 
 impl Proxy for Zico {
-    fn about(&self) -> &'static About {
-        ABOUT
-    }
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         (0..self.batches).map(|part| self.pass(part)).collect()
     }
