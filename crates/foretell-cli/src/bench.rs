@@ -64,9 +64,9 @@ fn markdown(report: &Report) {
         report.benchmark, report.n, report.family, report.target
     ));
     output::line(
-        "| proxy | tau [95 %] | tau by seed | rho [95 %] | tau given params | tau given depth | close pairs | top 10 % | distinct | failed | each |",
+        "| proxy | tau [95 %] | tau by seed | rho [95 %] | tau given params | tau given depth | close pairs | top 10 % | distinct | failed |",
     );
-    output::line("|---|---|---|---|---|---|---|---|---|---|---|");
+    output::line("|---|---|---|---|---|---|---|---|---|---|");
     for p in &report.proxies {
         let cells = [
             format!("{}{}", p.name, if p.trivial { " *(baseline)*" } else { "" }),
@@ -79,7 +79,6 @@ fn markdown(report: &Report) {
             decimals(p.top_overlap[0]),
             p.distinct.to_string(),
             p.failed.to_string(),
-            seconds(p.seconds_per_architecture),
         ];
         output::line(format!("| {} |", cells.join(" | ")));
     }

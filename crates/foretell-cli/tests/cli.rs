@@ -301,6 +301,25 @@ fn scores_have_the_agreed_shape_and_are_remembered() {
     );
 }
 
+/// Weights and inputs of a golden case, by the files a user would give: the original's SNIP and SynFlow.
+#[test]
+fn weights_and_inputs_come_from_files() {
+    let folder = Folder::new();
+    folder.write(
+        "pit.json",
+        r#"{"family": "pit", "image_size": 32, "patch_size": 8, "stride": 4, "base_dim": 8, "depth": [1, 2, 1],
+            "num_heads": [1, 2, 4], "mlp_ratio": 2, "num_classes": 10}"#,
+    );
+    let case = concat!(env!("CARGO_MANIFEST_DIR"), "/../foretell/tests/fixtures/golden/pit");
+    let files = format!("--weights {case}/weights.safetensors --inputs {case}/inputs.safetensors");
+    let scored =
+        lines(&folder.ok(&format!("score pit.json --json --proxies snip,synflow --precision f64 {files}")));
+    for (name, expected) in [("snip", 1.042461324287062), ("synflow", 9.821333808504857)] {
+        let found = scored[0]["scores"][name]["value"].as_f64().unwrap();
+        assert!((found / expected - 1.0).abs() < 1e-9, "{name}: {found} is not {expected}");
+    }
+}
+
 #[test]
 fn rank_orders_best_first() {
     let folder = Folder::new();
