@@ -211,8 +211,8 @@ struct Slab<S> {
     data: Vec<S>,
 }
 
-/// Tensors above this many entries, word tables as a rule, are drawn anew each time.
-const KEPT: u64 = 1 << 23;
+/// Tensors above this many entries, the largest word tables, are drawn anew each time.
+const KEPT: u64 = 1 << 26;
 
 impl<S: Scalar> Supernet<S> {
     /// Nothing is drawn yet.

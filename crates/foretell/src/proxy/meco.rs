@@ -107,6 +107,12 @@ impl Proxy for Meco {
             let values = eigenvalues(ABOUT, &name, &correlation, rows.rows())?;
             terms.push(Term { name, block, value: values[0] });
         }
+        if terms.iter().all(|term| term.value.abs() < 1e-9) {
+            let reason =
+                "every correlation is singular: the channels that leave a layer norm add up to a constant";
+            let (place, reason) = ("all maps".into(), reason.into());
+            return Err(Error::Degenerate { proxy: ABOUT.name, place, reason });
+        }
         Ok(Score::sum(terms))
     }
 }
