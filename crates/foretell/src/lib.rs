@@ -29,6 +29,7 @@ pub mod probe;
 pub mod proxy;
 pub mod rank;
 pub mod score;
+pub mod search;
 pub mod seed;
 pub mod space;
 
