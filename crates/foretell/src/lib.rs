@@ -32,6 +32,8 @@ pub mod score;
 pub mod search;
 pub mod seed;
 pub mod space;
+pub mod store;
+pub mod study;
 
 /// The README's snippets are compiled with the tests.
 #[cfg(doctest)]
