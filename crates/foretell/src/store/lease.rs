@@ -43,8 +43,7 @@ impl Lease {
         let sql = "INSERT OR REPLACE INTO leases VALUES (?1, ?2, ?3, ?4, ?5)";
         transaction.execute(sql, params![study.key, pid, started, host(), now()]).map_err(fail)?;
         transaction.commit().map_err(fail)?;
-        // A store without a file has no second reader to tell.
-        let beating = (path != Path::new(":memory:")).then(|| beat(path.to_owned(), study.key));
+        let beating = Some(beat(path.to_owned(), study.key));
         Ok(Lease { path: path.to_owned(), study: study.key, beating })
     }
 }

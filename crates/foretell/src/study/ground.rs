@@ -11,8 +11,10 @@ use crate::space::{Feasible, Limits, Size, Space};
 use rand::seq::IndexedRandom;
 use std::collections::HashSet;
 
-/// How often a child is made anew before a random point takes its place, and that is drawn before there is none.
-const TRIES: usize = 1000;
+/// How often a child is made anew before a random point takes its place: at a limit most children break it.
+const TRIES: usize = 200;
+/// How often a random point is drawn before there is taken to be none left.
+const SAMPLES: usize = 1000;
 /// Draws after which a limit on memory is taken to be out of reach.
 const DRAWS: usize = 10_000;
 
@@ -180,7 +182,7 @@ impl Ground<Architecture> for SpaceGround<'_> {
                 return Some(point);
             }
         }
-        for _ in 0..TRIES {
+        for _ in 0..SAMPLES {
             let point = self.moves.sample(rng);
             if self.accept(&point) {
                 return Some(point);
