@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
+  foretell search                                     a ViT of at most 6M parameters, in a minute, and what to do next
   foretell spaces autoformer-tiny --max-params 6M     what a space holds, and how much of it fits a budget
   foretell sample gpt2 -n 3 --max-params 20M --json | foretell rank -   architectures inside a budget, best first
   foretell bench gpt2-wikitext103                     which proxies rank real networks, beside mere counting
@@ -31,6 +32,20 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 pub enum Command {
+    /// Searches a space: asks an algorithm, scores, remembers. The same command again continues an unfinished study.
+    Search(Search),
+    /// The studies of a store.
+    Studies(StoreArgs),
+    /// A study: settings, provenance, candidates best first.
+    Show(Shown),
+    /// The best architecture of a study; with --json as `score`, `count` and `rank` read it.
+    Best(Shown),
+    /// The Pareto front of a study, with its volume and its knee.
+    Front(Shown),
+    /// Checks a store page by page and every candidate by its digest.
+    VerifyStore(StoreArgs),
+    /// The search algorithms: the list, or one with its paper and options.
+    Algorithms(Algorithms),
     /// Search spaces: the list, or one with its size, ranges and choices.
     Spaces(Spaces),
     /// Random architectures of a space, inside limits if given.
@@ -47,6 +62,65 @@ pub enum Command {
     Bench(Bench),
     /// What this machine offers and where the data is.
     Doctor,
+}
+
+#[derive(Args)]
+pub struct Search {
+    /// A preset's name or a space file (.toml).
+    #[arg(long, default_value = "autoformer-tiny")]
+    pub space: String,
+    /// The proxy to search by, options in brackets. nsc reads the shape alone and takes microseconds; --proxy dss++ is the
+    /// score of T-Razor, a forward and backward pass per candidate. See foretell proxies and docs/benchmarks.md.
+    #[arg(long, default_value = "nsc")]
+    pub proxy: String,
+    /// The algorithm, options in brackets: block-wise[population=50,steps=160]. Default: block-wise, or pareto with
+    /// several objectives. See foretell algorithms.
+    #[arg(long)]
+    pub algorithm: Option<String>,
+    /// What to search for, once for each: proxy (large), params, flops or memory (small), or a further proxy (large).
+    #[arg(long = "objective", value_name = "OBJECTIVE")]
+    pub objectives: Vec<String>,
+    /// How many candidates are scored. Default: as many as the algorithm plans.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub budget: Option<u64>,
+    /// Seed of every draw.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// The file that remembers. Default: FORETELL_STORE, else foretell.db.
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<PathBuf>,
+    /// The name of the study. Default: one that the same settings always get.
+    #[arg(long, value_name = "STUDY")]
+    pub name: Option<String>,
+    /// At most so many bytes for a forward and backward of one input in f32, e.g. 200M.
+    #[arg(long, value_name = "BYTES", value_parser = number)]
+    pub max_memory: Option<u64>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+#[derive(Args)]
+pub struct StoreArgs {
+    /// The file that remembers. Default: FORETELL_STORE, else foretell.db.
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Shown {
+    /// The name of a study; see foretell studies.
+    pub study: String,
+    /// How many candidates are shown.
+    #[arg(short, default_value_t = 20)]
+    pub n: usize,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Args)]
+pub struct Algorithms {
+    /// An algorithm's name. Without one: the list.
+    pub algorithm: Option<String>,
 }
 
 #[derive(Args)]

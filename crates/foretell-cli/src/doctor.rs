@@ -9,7 +9,7 @@ pub fn run(json: bool) -> Result<()> {
     let facts = [
         ("version", json!(env!("CARGO_PKG_VERSION"))),
         ("cores", json!(std::thread::available_parallelism().map_or(1, usize::from))),
-        ("vector", json!(vector())),
+        ("vector", json!(foretell::store::processor())),
         ("memory_bytes", json!(memory())),
         ("spaces", json!(foretell::space::PRESETS.len())),
         ("proxies", json!(foretell::proxy::CATALOGUE.len())),
@@ -34,19 +34,6 @@ pub fn run(json: bool) -> Result<()> {
         output::line(format!("\n{missing}\nOnly `foretell bench` needs them."));
     }
     Ok(())
-}
-
-fn vector() -> &'static str {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if std::arch::is_x86_feature_detected!("avx512f") {
-            return "AVX-512";
-        }
-        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
-            return "AVX2 + FMA";
-        }
-    }
-    "baseline"
 }
 
 /// Free memory, or what a control group allows if that is less.

@@ -1,5 +1,6 @@
 //! The `foretell` command: arguments → library request → table or JSON. All knowledge is in the library.
 
+mod algorithms;
 mod args;
 mod bench;
 mod count;
@@ -11,7 +12,9 @@ mod rank;
 mod sample;
 mod score;
 mod scoring;
+mod search;
 mod spaces;
+mod studies;
 
 use args::{Arguments, Command};
 use clap::Parser;
@@ -24,13 +27,21 @@ fn main() -> ExitCode {
         // Fails only if a pool exists already, and nothing has run yet.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
     }
-    // Scores already known are on disk, line by line: there is nothing to save.
+    // What is known is on disk, line by line or generation by generation: there is nothing to save.
     let _ = ctrlc::set_handler(|| {
         eprintln!("\nforetell: interrupted; what was scored is remembered, run the same command to go on");
         std::process::exit(130);
     });
     let json = arguments.json;
+    let mut code = 0;
     let done = match arguments.command {
+        Command::Search(args) => search::run(&args, json).map(|found| code = found),
+        Command::Studies(args) => studies::list(&args, json),
+        Command::Show(args) => studies::show(&args, json),
+        Command::Best(args) => studies::best(&args, json),
+        Command::Front(args) => studies::front(&args, json),
+        Command::VerifyStore(args) => studies::verify(&args, json),
+        Command::Algorithms(args) => algorithms::run(&args, json),
         Command::Spaces(args) => spaces::run(&args, json),
         Command::Sample(args) => sample::run(&args, json),
         Command::Count(args) => count::run(&args, json),
@@ -41,7 +52,7 @@ fn main() -> ExitCode {
         Command::Doctor => doctor::run(json),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::from(code),
         Err(error) => {
             eprintln!("foretell: {error}");
             ExitCode::from(exit_code(&error))

@@ -1,5 +1,7 @@
 //! Progress on stderr: a line that is redrawn on a terminal, plain lines now and then elsewhere.
 
+use crate::output::number;
+use foretell::study;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Mutex;
@@ -54,6 +56,59 @@ impl Progress {
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
+        }
+    }
+}
+
+/// How far a search is: best so far, time left, what was refused and what failed.
+pub struct Searching {
+    bar: Option<ProgressBar>,
+    plain: Mutex<Plain>,
+}
+
+impl Searching {
+    pub fn new() -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {eta} to go");
+            let bar = ProgressBar::new(0).with_style(style.expect("the template is constant"));
+            bar.enable_steady_tick(Duration::from_millis(250));
+            bar
+        });
+        let now = Instant::now();
+        Searching { bar, plain: Mutex::new(Plain { done: 0, start: now, said: now }) }
+    }
+
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl study::Watch for Searching {
+    fn scored(&self) {
+        match &self.bar {
+            Some(bar) => bar.inc(1),
+            None => self.plain.lock().expect("no holder panics").done += 1,
+        }
+    }
+
+    fn generation(&self, progress: &study::Progress) {
+        let study::Progress { done, total, rejected, failed, best } = progress;
+        let best =
+            best.map_or("none yet".to_owned(), |(trial, value)| format!("{} (trial {trial})", number(value)));
+        let message = format!("best {best}, {rejected} refused, {failed} failed");
+        if let Some(bar) = &self.bar {
+            bar.set_length(*total);
+            bar.set_position(*done);
+            return bar.set_message(message);
+        }
+        let mut plain = self.plain.lock().expect("no holder panics");
+        if plain.said.elapsed() >= PAUSE && done < total {
+            // What was known from before took no time.
+            let pace = plain.start.elapsed().as_secs_f64() / plain.done.max(1) as f64;
+            eprintln!("{done} of {total}: {message}, {:.0} s to go", pace * (total - done) as f64);
+            plain.said = Instant::now();
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Look-up by name with "did you mean", shared by spaces, proxies, keys and benchmarks.
 
 use crate::error::{Error, Result};
+use serde_json::{Map, Value};
 
 /// The known name closest to `given`, if it is close enough to be a slip of the keyboard.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -36,6 +37,26 @@ pub fn unknown<'a>(what: &'static str, given: &str, known: impl IntoIterator<Ite
         nearest: nearest(given, known.iter().copied()).map(str::to_owned),
         known: known.join(", "),
     }
+}
+
+/// The two parts of `name` or `name[key=value,…]`: the name, and its options as JSON where they are JSON, else as text.
+pub fn bracketed(text: &str) -> Result<(&str, Map<String, Value>)> {
+    let text = text.trim();
+    let (name, options) = match text.split_once('[') {
+        None => (text, ""),
+        Some((name, rest)) => match rest.strip_suffix(']') {
+            Some(options) => (name, options),
+            None => return Err(Error::input(text, "has no closing bracket")),
+        },
+    };
+    let pair = |option: &str| {
+        let wrong = || Error::input(text, format!("'{option}' is not of the form key=value"));
+        let (key, value) = option.split_once('=').ok_or_else(wrong)?;
+        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+        Ok((key.trim().to_owned(), value))
+    };
+    let options = options.split(',').map(str::trim).filter(|option| !option.is_empty());
+    Ok((name, options.map(pair).collect::<Result<_>>()?))
 }
 
 #[cfg(test)]

@@ -63,6 +63,44 @@ pub enum Error {
         /// Bytes allowed.
         budget: u64,
     },
+    /// A store that cannot be used as it is.
+    #[error("store {}: {reason}", path.display())]
+    Store {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A store that is damaged.
+    #[error("store {} is damaged: {reason}; take a copy from before, or move the file away and start anew", path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        reason: String,
+    },
+    /// A store written by a newer release.
+    #[error("store {} has schema {found}, this release knows up to {known}: use a newer release", path.display())]
+    StoreVersion {
+        /// The file.
+        path: PathBuf,
+        /// The schema found.
+        found: i64,
+        /// The newest schema known.
+        known: i64,
+    },
+    /// A study that another process is writing.
+    #[error(
+        "study '{study}' is being written by process {pid} on {host}: wait for it, or choose another --name"
+    )]
+    Busy {
+        /// The study.
+        study: String,
+        /// The process that holds it.
+        pid: i64,
+        /// The machine it runs on.
+        host: String,
+    },
     /// A proxy that has no meaning for this architecture.
     #[error("{proxy} is not defined here: {reason}")]
     NotDefined {
@@ -103,6 +141,10 @@ impl Error {
             Error::Invalid { .. } => "invalid-architecture",
             Error::Infeasible { .. } => "infeasible",
             Error::Memory { .. } => "memory",
+            Error::Store { .. } => "store",
+            Error::Corrupt { .. } => "store-corrupt",
+            Error::StoreVersion { .. } => "store-version",
+            Error::Busy { .. } => "busy",
             Error::NotDefined { .. } => "not-defined",
             Error::Degenerate { .. } => "degenerate",
             Error::NonFinite { .. } => "non-finite",

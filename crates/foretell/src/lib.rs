@@ -9,7 +9,8 @@
 //! 5. [`proxy`]: a candidate's training-free scores.
 //! 6. [`score`]: many candidates by many proxies: shared weights, shared passes, a cache.
 //! 7. [`rank`]: scores → order and agreement; Kendall, Spearman, intervals, Pareto fronts.
-//! 8. [`benchmark`]: published tables of really trained networks, and how well proxies rank them.
+//! 8. [`search`]: what to try next; [`study`]: the loop around it; [`store`]: what was tried.
+//! 9. [`benchmark`]: published tables of really trained networks, and how well proxies rank them.
 //!
 //! [`seed`] makes every random generator, [`catalogue`] finds things by name, [`error`] says what went wrong and what
 //! to do about it.
@@ -29,8 +30,11 @@ pub mod probe;
 pub mod proxy;
 pub mod rank;
 pub mod score;
+pub mod search;
 pub mod seed;
 pub mod space;
+pub mod store;
+pub mod study;
 
 /// The README's snippets are compiled with the tests.
 #[cfg(doctest)]

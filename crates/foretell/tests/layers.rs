@@ -16,6 +16,12 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("proxy", &["architecture", "catalogue", "engine", "error", "network", "probe", "rank", "space"]),
     ("rank", &[]),
     ("score", &["architecture", "error", "network", "probe", "proxy", "rank", "seed"]),
+    ("search", &["catalogue", "error", "rank", "seed"]),
+    ("store", &["error"]),
+    (
+        "study",
+        &["architecture", "catalogue", "error", "proxy", "rank", "score", "search", "seed", "space", "store"],
+    ),
     ("benchmark", &["architecture", "catalogue", "error", "proxy", "rank", "score", "space"]),
 ];
 

@@ -13,7 +13,7 @@
 //! - Departures from the paper: none known. On FlexiBERT the paper lists its own shapes (`recipe = paper`, the default
 //!   there): SA (3H,H) + (H,H); LT twice (H,H); DSC (H,H); feed-forward, for each stack, (⌊I/stacks⌋,H) and its
 //!   transpose. Elsewhere, and with `recipe = weights`, the matrices of attention and feed-forward layers as built.
-use super::{About, Proxy, Score, Signals, ordered_sum};
+use super::{About, Proxy, Score, Signals, Term, ordered_sum};
 use crate::architecture::{Architecture, FlexiBert, Part};
 use crate::error::Result;
 use serde::Deserialize;
@@ -61,10 +61,11 @@ impl Proxy for Nsc {
             if let (Some((m, n)), Part::Attention | Part::Ffn | Part::Cell | Part::Pooling) =
                 (tensor.matrix(), part)
             {
-                terms.push(psi(m, n));
+                terms.push(Term::of(tensor.name(), tensor.block, psi(m, n)));
             }
         });
-        Ok(Score::from(ordered_sum(terms)))
+        let value = ordered_sum(terms.iter().map(|term| term.value).collect());
+        Ok(Score { terms, ..Score::from(value) })
     }
 }
 

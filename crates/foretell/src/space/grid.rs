@@ -6,7 +6,7 @@
 
 use super::budget::{Budget, RowCosts};
 use super::file::{Definition, position_in};
-use super::{Feasible, Limits, Size, Space};
+use super::{Feasible, Limits, Rate, Size, Space};
 use crate::architecture::{Architecture, Card, Counter, Family, Field, Positions, Scope};
 use crate::error::{Error, Result};
 use crate::seed::Rng;
@@ -124,6 +124,17 @@ impl Grid {
         self.architecture(values)
     }
 
+    /// Architectures whose positions are all alike.
+    pub fn uniform(&self) -> impl Iterator<Item = Architecture> {
+        self.heads.iter().flat_map(move |head| {
+            let menu = head.menus.first();
+            let everywhere =
+                |row: &&[u32]| head.menus.iter().all(|menu| menu.iter().any(|other| other == *row));
+            let rows = menu.into_iter().flat_map(|menu| menu.iter()).filter(everywhere);
+            rows.map(move |row| self.assemble(head, |_| row.to_vec())).collect::<Vec<_>>()
+        })
+    }
+
     /// Least and largest of parameters and multiply-adds.
     pub(super) fn extremes(&self, counter: Counter) -> [(u64, u64); 2] {
         let mut extremes = [(u64::MAX, 0); 2];
@@ -159,8 +170,13 @@ impl Space for Grid {
     /// Redraws each value with probability `rate`, dependent ones from what remains admissible; a deeper child gets
     /// fresh rows, a shallower one loses the last.
     fn mutate(&self, parent: &Architecture, rate: f64, rng: &mut Rng) -> Architecture {
-        let keep = |rng: &mut Rng, value: &u32| (!rng.random_bool(rate)).then_some(*value);
-        let wanted: Vec<Option<u32>> = parent.head().iter().map(|value| keep(rng, value)).collect();
+        self.redraw(parent, &|_| rate, &|_| rate, rng)
+    }
+
+    fn redraw(&self, parent: &Architecture, head: Rate, row: Rate, rng: &mut Rng) -> Architecture {
+        let keep = |rng: &mut Rng, value: &u32, rate: f64| (!rng.random_bool(rate)).then_some(*value);
+        let wanted: Vec<Option<u32>> =
+            parent.head().iter().enumerate().map(|(slot, value)| keep(rng, value, head(slot))).collect();
         let fits = |head: &&Head| head.values.iter().zip(&wanted).all(|(a, b)| b.is_none_or(|b| *a == b));
         let candidates: Vec<&Head> = self.heads.iter().filter(fits).collect();
         let head = match candidates.len() {
@@ -171,7 +187,8 @@ impl Space for Grid {
             if position >= parent.positions() {
                 return head.menus[position].pick(rng).to_vec();
             }
-            let wanted: Vec<_> = parent.row(position).iter().map(|value| keep(rng, value)).collect();
+            let wanted: Vec<_> =
+                parent.row(position).iter().map(|value| keep(rng, value, row(position))).collect();
             head.menus[position].nearest(&wanted, rng).to_vec()
         })
     }
@@ -195,6 +212,16 @@ impl Space for Grid {
             let wanted: Vec<Option<u32>> = (0..self.definition.columns.len())
                 .map(|i| Some(parents.get(rng.random_range(0..parents.len().max(1)))?.row(position)[i]))
                 .collect();
+            head.menus[position].nearest(&wanted, rng).to_vec()
+        })
+    }
+
+    /// The head of the first parent; rows that are not admissible under it give way to the nearest that are.
+    fn graft(&self, a: &Architecture, b: &Architecture, positions: &[usize], rng: &mut Rng) -> Architecture {
+        let Some(head) = self.heads.iter().find(|head| head.values == a.head()) else { return a.clone() };
+        self.assemble(head, |position| {
+            let giver = if positions.contains(&position) && position < b.positions() { b } else { a };
+            let wanted: Vec<Option<u32>> = giver.row(position).iter().copied().map(Some).collect();
             head.menus[position].nearest(&wanted, rng).to_vec()
         })
     }

@@ -51,6 +51,17 @@ pub trait Space: Send + Sync {
     fn mutate(&self, parent: &Architecture, rate: f64, rng: &mut Rng) -> Architecture;
     /// A child of two parents.
     fn cross(&self, a: &Architecture, b: &Architecture, rng: &mut Rng) -> Architecture;
+    /// A child with values drawn anew: outside the positions with the probability of the slot, inside with that of the
+    /// position. Spaces whose positions cannot be told apart take the mean of the latter.
+    fn redraw(&self, parent: &Architecture, head: Rate, row: Rate, rng: &mut Rng) -> Architecture {
+        let positions = parent.positions().max(1);
+        let mean = (0..positions).map(row).sum::<f64>() / positions as f64;
+        self.mutate(parent, mean.max(head(0)), rng)
+    }
+    /// The first parent with some positions as the second has them, as far as that is admissible.
+    fn graft(&self, a: &Architecture, b: &Architecture, _positions: &[usize], rng: &mut Rng) -> Architecture {
+        self.cross(a, b, rng)
+    }
     /// Whether an architecture belongs to the space; the error says why not.
     fn validate(&self, architecture: &Architecture) -> Result<()>;
     /// How many architectures there are.
@@ -64,6 +75,9 @@ pub trait Space: Send + Sync {
         None
     }
 }
+
+/// The probability that a value is drawn anew, by slot or position.
+pub type Rate<'r> = &'r dyn Fn(usize) -> f64;
 
 /// How many architectures a space holds.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,9 @@
-//! What every space and every proxy must do, run over the catalogues: a new entry is tested without further edits.
+//! What every space, proxy and searcher must do, run over the catalogues: a new entry is tested without further edits.
 
 mod budgets;
 mod files;
 mod proxies;
+mod searchers;
 mod spaces;
 
 use foretell::space::{self, PRESETS, Space};

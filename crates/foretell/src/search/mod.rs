@@ -1,0 +1,211 @@
+//! What to try next. One file per searcher, ask and tell; it sees points, fitness and block scores, nothing else.
+//!
+//! A searcher asks for a generation at a time, is told what became of every point of it in the order asked, and asks
+//! again. It is a pure function of its options, the generators it was handed and what it was told, so that a study is
+//! continued by telling it the same again. Points may be anything that can be moved on a [`Ground`].
+//!
+//! A searcher is asked for by name, with options in brackets: `block-wise[population=20]`. A new one is one file and one
+//! line in the catalogue below; help, documentation and conformance tests loop over it.
+
+mod archive;
+
+use crate::catalogue;
+use crate::error::{Error, Result};
+use crate::seed::Rng;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// What became of a point.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Outcome {
+    /// For each objective the numbers it is ranked by, larger is better: one, or the parts of a score that has a value
+    /// only within a set.
+    pub objectives: Vec<Vec<f64>>,
+    /// For each block the numbers that rate it, larger is better; empty where scores are not made of blocks.
+    pub blocks: Vec<Vec<f64>>,
+}
+
+/// A point and what became of it; nothing if it failed.
+#[derive(Debug, Clone)]
+pub struct Told<P> {
+    /// The point.
+    pub point: P,
+    /// What became of it.
+    pub outcome: Option<Outcome>,
+}
+
+/// Which values of the whole point, as opposed to a block, are drawn anew.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Whole {
+    /// None.
+    Keep,
+    /// One, chosen at random.
+    One,
+    /// Each with this probability.
+    Each(f64),
+}
+
+/// How points come from points.
+pub trait Moves<P> {
+    /// A random point.
+    fn sample(&self, rng: &mut Rng) -> P;
+    /// A child with values drawn anew, those of a block with the probability that `block` gives.
+    fn redraw(&self, parent: &P, whole: Whole, block: &dyn Fn(usize) -> f64, rng: &mut Rng) -> P;
+    /// A child that takes each value from either parent.
+    fn cross(&self, a: &P, b: &P, rng: &mut Rng) -> P;
+    /// The first parent with some blocks as the second has them.
+    fn graft(&self, a: &P, b: &P, blocks: &[usize], rng: &mut Rng) -> P;
+    /// How many blocks a point has.
+    fn blocks(&self, point: &P) -> usize;
+    /// Whether blocks of one would fit into the other unchanged.
+    fn alike(&self, a: &P, b: &P) -> bool;
+}
+
+/// What a point at an index is good for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Nth<P> {
+    /// It can be scored.
+    Fresh(P),
+    /// It breaks a limit or was asked for before.
+    Refused,
+    /// There are no more, or the points cannot be counted.
+    End,
+}
+
+/// Where a searcher searches.
+pub trait Ground<P> {
+    /// What `make` gives once it is inside all limits and was never asked for before; a random such point if it keeps
+    /// failing, nothing if these have run out too.
+    fn fresh(&mut self, rng: &mut Rng, make: &mut dyn FnMut(&dyn Moves<P>, &mut Rng) -> P) -> Option<P>;
+    /// The point with this index.
+    fn nth(&mut self, index: u64) -> Nth<P>;
+    /// The fitness in one objective of some points within all of `told`, larger is better; minus infinity if failed.
+    fn fitness(&self, objective: usize, told: &[Told<P>], of: &[usize]) -> Vec<f64>;
+    /// How points come from points.
+    fn moves(&self) -> &dyn Moves<P>;
+}
+
+/// A way to search.
+pub trait Searcher<P>: Send {
+    /// The next generation; empty if the searcher has nothing left to try.
+    fn ask(&mut self, ground: &mut dyn Ground<P>, rng: &mut Rng) -> Vec<P>;
+    /// What became of the generation asked for last, in its order.
+    fn tell(&mut self, generation: Vec<Told<P>>);
+    /// How many points its options amount to: the budget unless another is given.
+    fn planned(&self) -> u64;
+}
+
+/// The card of a searcher.
+#[derive(Debug)]
+pub struct About {
+    /// Its name, stored in databases and never reused.
+    pub name: &'static str,
+    /// One plain sentence.
+    pub sentence: &'static str,
+    /// The algorithm in a few lines.
+    pub steps: &'static str,
+    /// Where it comes from.
+    pub paper: &'static str,
+    /// Whether it looks at all objectives; the others look at the first.
+    pub several: bool,
+    /// Options: name, default, meaning.
+    pub options: &'static [(&'static str, &'static str, &'static str)],
+    /// Where the code departs from the paper, or "none".
+    pub departures: &'static str,
+}
+
+/// A catalogue entry: the card, and how to build the searcher from options.
+pub struct Entry<P> {
+    /// The card.
+    pub about: &'static About,
+    build: fn(Map<String, Value>) -> std::result::Result<Box<dyn Searcher<P>>, String>,
+    defaults: fn() -> Value,
+}
+
+impl<P> Entry<P> {
+    /// The default of every option.
+    pub fn defaults(&self) -> Value {
+        (self.defaults)()
+    }
+}
+
+/// How a searcher is built: typed options, checked once.
+trait Build<P>: Searcher<P> + Sized + 'static {
+    type Options: DeserializeOwned + Serialize + Default;
+    fn build(options: Self::Options) -> std::result::Result<Self, String>;
+}
+
+macro_rules! catalogue {
+    ($($module:ident: $searcher:ty),* $(,)?) => {
+        $(mod $module;)*
+        /// Every searcher, simplest first.
+        pub fn catalogue<P: Clone + Send + 'static>() -> Vec<Entry<P>> {
+            vec![$(entry::<P, $searcher>($module::ABOUT)),*]
+        }
+    };
+}
+
+catalogue! {
+    random: random::Random,
+    exhaustive: exhaustive::Exhaustive,
+    evolution: evolution::Evolution<P>,
+    etas: etas::Etas<P>,
+    block_wise: block_wise::BlockWise<P>,
+    pareto: pareto::Pareto<P>,
+}
+
+fn entry<P, S: Build<P>>(about: &'static About) -> Entry<P> {
+    Entry {
+        about,
+        build: |options| {
+            let options = serde_json::from_value(Value::Object(options)).map_err(|e| e.to_string())?;
+            Ok(Box::new(S::build(options)?))
+        },
+        defaults: || serde_json::to_value(S::Options::default()).expect("options are plain data"),
+    }
+}
+
+/// Builds a searcher from `name` or `name[key=value,…]`.
+///
+/// ```
+/// assert!(foretell::search::parse::<u8>("evolution[population=20]").is_ok());
+/// let error = foretell::search::parse::<u8>("evolutoin").err().unwrap().to_string();
+/// assert!(error.contains("did you mean 'evolution'"));
+/// ```
+pub fn parse<P: Clone + Send + 'static>(text: &str) -> Result<Box<dyn Searcher<P>>> {
+    let (name, options) = catalogue::bracketed(text)?;
+    let entries = catalogue::<P>();
+    let names = || entries.iter().map(|entry| entry.about.name);
+    let entry = entries.iter().find(|entry| entry.about.name == name);
+    let entry = entry.ok_or_else(|| catalogue::unknown("algorithm", name, names()))?;
+    let known = || entry.about.options.iter().map(|(known, ..)| *known);
+    if let Some(key) = options.keys().find(|key| !known().any(|known| known == *key)) {
+        return Err(catalogue::unknown("option", key, known()).at(text));
+    }
+    (entry.build)(options).map_err(|message| Error::input(text, message))
+}
+
+/// The card of the searcher that `text` names.
+pub fn about(text: &str) -> Result<&'static About> {
+    let (name, _) = catalogue::bracketed(text)?;
+    parse::<()>(name)?;
+    let entry = catalogue::<()>().into_iter().find(|entry| entry.about.name == name);
+    Ok(entry.expect("it was just built").about)
+}
+
+/// Refuses counts of which there must be one at least.
+fn at_least_one(counts: &[(&str, usize)]) -> std::result::Result<(), String> {
+    match counts.iter().find(|(_, count)| *count == 0) {
+        Some((name, _)) => Err(format!("{name} must be at least 1")),
+        None => Ok(()),
+    }
+}
+
+/// Refuses probabilities and shares outside 0 to 1.
+fn shares(values: &[(&str, f64)]) -> std::result::Result<(), String> {
+    match values.iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {
+        Some((name, value)) => Err(format!("{name} is {value}, not 0 to 1")),
+        None => Ok(()),
+    }
+}

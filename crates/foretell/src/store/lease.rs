@@ -1,0 +1,94 @@
+//! Who writes a study: a row with a heartbeat, so that a second writer is refused at once and a dead one is replaced.
+
+use super::{PATIENCE, Study, now, wrap};
+use crate::error::{Error, Result};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often a writer says that it lives.
+const BEAT: Duration = Duration::from_secs(5);
+/// Silence after which a writer on another machine is taken for dead.
+const SILENCE: i64 = 60;
+
+/// The right to write a study; given back when dropped.
+pub struct Lease {
+    path: PathBuf,
+    study: i64,
+    beating: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Lease {
+    pub(super) fn take(path: &Path, connection: &mut Connection, study: &Study) -> Result<Self> {
+        let fail = |e| wrap(path, e);
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
+        let sql = "SELECT pid, started, host, beat FROM leases WHERE study = ?1";
+        let row = |row: &rusqlite::Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+        let holder: Option<(i64, String, String, i64)> =
+            transaction.query_row(sql, [study.key], row).optional().map_err(fail)?;
+        if let Some((pid, started, host, beat)) = holder {
+            let lives = match host == self::host() {
+                true => self::started(pid).is_some_and(|now| now == started),
+                false => now() - beat < SILENCE,
+            };
+            if lives {
+                return Err(Error::Busy { study: study.name.clone(), pid, host });
+            }
+        }
+        let pid = i64::from(std::process::id());
+        let started = started(pid).unwrap_or_default();
+        let sql = "INSERT OR REPLACE INTO leases VALUES (?1, ?2, ?3, ?4, ?5)";
+        transaction.execute(sql, params![study.key, pid, started, host(), now()]).map_err(fail)?;
+        transaction.commit().map_err(fail)?;
+        let beating = Some(beat(path.to_owned(), study.key));
+        Ok(Lease { path: path.to_owned(), study: study.key, beating })
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let Some((stop, thread)) = self.beating.take() else { return };
+        drop(stop);
+        let _ = thread.join();
+        // Whoever finds the row of a process that has ended takes it over: nothing depends on this.
+        if let Ok(connection) = Connection::open(&self.path) {
+            let _ = connection.busy_timeout(PATIENCE);
+            let _ = connection.execute("DELETE FROM leases WHERE study = ?1", [self.study]);
+        }
+    }
+}
+
+fn beat(path: PathBuf, study: i64) -> (Sender<()>, JoinHandle<()>) {
+    let (stop, stopped) = channel();
+    let thread = std::thread::spawn(move || {
+        while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(BEAT) {
+            if let Ok(connection) = Connection::open(&path) {
+                let _ = connection.busy_timeout(PATIENCE);
+                let sql = "UPDATE leases SET beat = ?2 WHERE study = ?1";
+                let _ = connection.execute(sql, params![study, now()]);
+            }
+        }
+    });
+    (stop, thread)
+}
+
+/// The name of this machine.
+pub(super) fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = name.or_else(|| std::env::var("HOSTNAME").ok()).or_else(|| std::env::var("COMPUTERNAME").ok());
+    name.map_or("this machine".to_owned(), |name| name.trim().to_owned())
+}
+
+/// When a process of this machine began, if it lives; where the system does not tell, only that of our own is known.
+fn started(pid: i64) -> Option<String> {
+    if let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) {
+        // The name of the program is in brackets and may hold anything: fields are counted from behind it.
+        return stat
+            .rsplit_once(')')
+            .and_then(|(_, rest)| rest.split_whitespace().nth(19).map(str::to_owned));
+    }
+    (pid == i64::from(std::process::id())).then(String::new)
+}

@@ -1,0 +1,126 @@
+//! What a study searches for.
+
+use crate::architecture::{Architecture, Counter, Visitor};
+use crate::error::{Error, Result};
+use crate::proxy::{Request, Score};
+use crate::search::Outcome;
+use crate::store::Trial;
+use std::fmt;
+
+/// What a study searches for: the most of a proxy, or the least of a cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Objective {
+    /// The largest score of this proxy.
+    Proxy(String),
+    /// The fewest parameters.
+    Params,
+    /// The fewest multiply-adds.
+    Flops,
+    /// The least memory of a forward and backward of one input.
+    Memory,
+}
+
+impl Objective {
+    /// `params`, `flops` or `memory`, which are to be small, or a proxy, which is to be large; `proxy` stands for `usual`.
+    pub fn parse(text: &str, usual: &str) -> Result<Self> {
+        Ok(match text.trim() {
+            "params" => Objective::Params,
+            "flops" => Objective::Flops,
+            "memory" => Objective::Memory,
+            "proxy" => Objective::Proxy(usual.to_owned()),
+            other => Objective::Proxy(other.to_owned()),
+        })
+    }
+
+    /// The objectives of a stored study.
+    pub fn of(config: &serde_json::Value) -> Result<Vec<Self>> {
+        let wrong = || Error::input("objectives", "of the study cannot be read");
+        let one = |entry: &serde_json::Value| {
+            let text = |key: &str| entry.get(key).and_then(|value| value.as_str());
+            match (text("proxy"), text("least")) {
+                (Some(proxy), _) => Ok(Objective::Proxy(proxy.to_owned())),
+                (None, Some(cost)) => Self::parse(cost, ""),
+                _ => Err(wrong()),
+            }
+        };
+        config["objectives"].as_array().ok_or_else(wrong)?.iter().map(one).collect()
+    }
+
+    /// The proxies among some objectives.
+    pub fn requests(objectives: &[Self]) -> Result<Vec<Request>> {
+        let labels = objectives.iter().filter_map(|objective| match objective {
+            Objective::Proxy(label) => Some(label),
+            _ => None,
+        });
+        labels.map(|label| Request::parse(label)).collect()
+    }
+
+    /// What an architecture costs, for objectives that are a cost.
+    pub fn cost(&self, architecture: &Architecture) -> Option<u64> {
+        match self {
+            Objective::Proxy(_) => None,
+            Objective::Params => Some(architecture.params().total),
+            Objective::Flops => architecture.flops(Counter::Exact),
+            Objective::Memory => Some(architecture.memory().total()),
+        }
+    }
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Objective::Proxy(label) => label,
+            Objective::Params => "params",
+            Objective::Flops => "flops",
+            Objective::Memory => "memory",
+        })
+    }
+}
+
+/// What searchers are told of a trial; nothing if it failed.
+pub(super) fn outcome(objectives: &[Objective], trial: &Trial) -> Option<Outcome> {
+    if !trial.ok() {
+        return None;
+    }
+    let mut scores = trial.scores.iter();
+    let numbers = |(objective, value): (&Objective, &f64)| match objective {
+        Objective::Proxy(_) => match scores.next() {
+            Some(score) if !score.parts.is_empty() => score.parts.clone(),
+            _ => vec![*value],
+        },
+        _ => vec![*value],
+    };
+    let numbers = objectives.iter().zip(&trial.objectives).map(numbers).collect();
+    let blocks = trial.scores.first().map_or(Vec::new(), |score| score.blocks.clone());
+    Some(Outcome { objectives: numbers, blocks })
+}
+
+/// For each position of a network, the sum of a score's terms there; apart for each part that terms are named after.
+pub(super) fn blocks(architecture: &Architecture, request: &Request, score: &Score) -> Vec<Vec<f64>> {
+    let parts = request.about().parts;
+    let part = |name: &str| parts.iter().position(|part| name.ends_with(part));
+    let kinds = if score.terms.iter().any(|term| part(&term.name).is_some()) { parts.len() } else { 1 };
+    if score.terms.iter().all(|term| term.block.is_none()) {
+        return Vec::new();
+    }
+    let mut place = Vec::new();
+    for position in 0..architecture.positions() {
+        let mut note = |tensor: &crate::architecture::Tensor| {
+            if let Some(block) = tensor.block.map(|block| block as usize) {
+                if place.len() <= block {
+                    place.resize(block + 1, None);
+                }
+                place[block] = Some(position);
+            }
+        };
+        architecture.family().position(architecture, position, &mut Visitor::new(&mut note));
+    }
+    let mut sums = vec![vec![0.0; kinds]; architecture.positions()];
+    for term in &score.terms {
+        let position = term.block.and_then(|block| *place.get(block as usize)?);
+        if let Some(position) = position {
+            sums[position][part(&term.name).filter(|_| kinds > 1).unwrap_or(0)] += term.value;
+        }
+    }
+    sums
+}

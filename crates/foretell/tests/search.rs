@@ -1,0 +1,241 @@
+//! Every searcher against random search at equal budget: on a sum over blocks with a known optimum, and on tables of
+//! networks that were really trained.
+
+mod support;
+
+use foretell::benchmark::Benchmark;
+use foretell::search::{self, Ground, Moves, Nth, Outcome, Told, Whole};
+use foretell::seed::{Rng, Seed};
+use rand::RngExt;
+use rand::seq::IndexedRandom;
+use std::collections::HashSet;
+
+/// Points that are lists of numbers, blocks of equal width behind a head, and what each is worth.
+struct Field {
+    head: usize,
+    width: usize,
+    /// The choices of each slot; for tables, the points that exist.
+    choices: Vec<Vec<u32>>,
+    table: Option<Vec<(Vec<u32>, f64)>>,
+    ranges: Vec<f64>,
+}
+
+type Point = Vec<u32>;
+
+impl Field {
+    /// Twelve blocks of one value out of eight; worth is a sum over blocks of numbers drawn once.
+    fn additive() -> Self {
+        Field { head: 0, width: 1, choices: vec![(0..8).collect(); 12], table: None, ranges: vec![1.0] }
+    }
+
+    /// The rows of a benchmark with its first label.
+    fn table(benchmark: &Benchmark) -> Self {
+        let column = benchmark.default_target().unwrap();
+        let sign = if column.lower_is_better { -1.0 } else { 1.0 };
+        let rows = benchmark.architectures.iter().zip(&column.values);
+        let table: Vec<(Point, f64)> =
+            rows.filter_map(|(a, label)| Some((a.values().to_vec(), sign * (*label)?))).collect();
+        let first = &benchmark.architectures[0];
+        let (head, width) = (first.head().len(), first.family().row_width());
+        let mut field = Field { head, width, choices: Vec::new(), table: Some(table), ranges: Vec::new() };
+        for column in 0..head + width {
+            let values = field.table.iter().flatten().flat_map(|(point, _)| {
+                point
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, _)| field.column(*i) == column)
+                    .map(|(_, v)| f64::from(*v))
+            });
+            let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(l, h), v| (l.min(v), h.max(v)));
+            field.ranges.push((high - low).max(1e-9));
+        }
+        field
+    }
+
+    fn column(&self, slot: usize) -> usize {
+        if slot < self.head { slot } else { self.head + (slot - self.head) % self.width }
+    }
+
+    fn worth(&self, point: &Point) -> Outcome {
+        match &self.table {
+            Some(table) => {
+                let row = table.iter().find(|(known, _)| known == point).expect("a row of the table");
+                Outcome { objectives: vec![vec![row.1]], blocks: Vec::new() }
+            }
+            None => {
+                let term = |(block, value): (usize, &u32)| {
+                    Seed(99).stream("worth", block as u64 * 8 + u64::from(*value)).random::<f64>()
+                };
+                let terms: Vec<f64> = point.iter().enumerate().map(term).collect();
+                let blocks = terms.iter().map(|term| vec![*term]).collect();
+                Outcome { objectives: vec![vec![terms.iter().sum()]], blocks }
+            }
+        }
+    }
+
+    /// The point itself, or the row of the table that is nearest.
+    fn snap(&self, wanted: Point) -> Point {
+        let Some(table) = &self.table else { return wanted };
+        let distance = |point: &Point| {
+            let both = point.len().min(wanted.len());
+            let apart =
+                |i: usize| (f64::from(point[i]) - f64::from(wanted[i])).abs() / self.ranges[self.column(i)];
+            (0..both).map(apart).sum::<f64>() + (point.len().max(wanted.len()) - both) as f64 * 0.5
+        };
+        let nearest = table.iter().min_by(|a, b| distance(&a.0).total_cmp(&distance(&b.0)));
+        nearest.expect("a table has rows").0.clone()
+    }
+}
+
+impl Moves<Point> for Field {
+    fn sample(&self, rng: &mut Rng) -> Point {
+        match &self.table {
+            Some(table) => table.choose(rng).expect("a table has rows").0.clone(),
+            None => self.choices.iter().map(|choices| *choices.choose(rng).unwrap()).collect(),
+        }
+    }
+    fn redraw(&self, parent: &Point, whole: Whole, block: &dyn Fn(usize) -> f64, rng: &mut Rng) -> Point {
+        let other = self.sample(rng);
+        let outside = match whole {
+            Whole::Keep => 0.0,
+            Whole::One => 1.0 / self.head.max(1) as f64,
+            Whole::Each(rate) => rate,
+        };
+        let rate =
+            |slot: usize| if slot < self.head { outside } else { block((slot - self.head) / self.width) };
+        let value = |(slot, value): (usize, &u32)| match other.get(slot) {
+            Some(other) if rng.random_bool(rate(slot)) => *other,
+            _ => *value,
+        };
+        self.snap(parent.iter().enumerate().map(value).collect())
+    }
+    fn cross(&self, a: &Point, b: &Point, rng: &mut Rng) -> Point {
+        let value = |(slot, value): (usize, &u32)| match b.get(slot) {
+            Some(other) if rng.random_bool(0.5) => *other,
+            _ => *value,
+        };
+        self.snap(a.iter().enumerate().map(value).collect())
+    }
+    fn graft(&self, a: &Point, b: &Point, blocks: &[usize], _rng: &mut Rng) -> Point {
+        let inside = |slot: usize| slot >= self.head && blocks.contains(&((slot - self.head) / self.width));
+        let value = |(slot, value): (usize, &u32)| *b.get(slot).filter(|_| inside(slot)).unwrap_or(value);
+        self.snap(a.iter().enumerate().map(value).collect())
+    }
+    fn blocks(&self, point: &Point) -> usize {
+        (point.len() - self.head) / self.width
+    }
+    fn alike(&self, a: &Point, b: &Point) -> bool {
+        a.len() == b.len()
+    }
+}
+
+struct Walk<'f> {
+    field: &'f Field,
+    seen: HashSet<Point>,
+}
+
+impl Ground<Point> for Walk<'_> {
+    fn fresh(
+        &mut self,
+        rng: &mut Rng,
+        make: &mut dyn FnMut(&dyn Moves<Point>, &mut Rng) -> Point,
+    ) -> Option<Point> {
+        let mut tries =
+            (0..1000).map(|n| if n < 100 { make(self.field, rng) } else { self.field.sample(rng) });
+        tries.find(|point| self.seen.insert(point.clone()))
+    }
+    fn nth(&mut self, index: u64) -> Nth<Point> {
+        match self.field.table.as_ref().and_then(|table| table.get(index as usize)) {
+            Some((point, _)) => Nth::Fresh(point.clone()),
+            None => Nth::End,
+        }
+    }
+    fn fitness(&self, objective: usize, told: &[Told<Point>], of: &[usize]) -> Vec<f64> {
+        let value = |told: &Told<Point>| {
+            told.outcome.as_ref().map_or(f64::NEG_INFINITY, |o| o.objectives[objective][0])
+        };
+        of.iter().map(|index| value(&told[*index])).collect()
+    }
+    fn moves(&self) -> &dyn Moves<Point> {
+        self.field
+    }
+}
+
+/// The best value that `budget` points give.
+fn best(field: &Field, algorithm: &str, seed: u64, budget: usize) -> f64 {
+    let mut searcher = search::parse::<Point>(algorithm).unwrap();
+    let mut walk = Walk { field, seen: HashSet::new() };
+    let (mut done, mut best, mut generation) = (0, f64::NEG_INFINITY, 0);
+    while done < budget {
+        let mut asked = searcher.ask(&mut walk, &mut Seed(seed).stream("search", generation));
+        generation += 1;
+        if asked.is_empty() {
+            break;
+        }
+        asked.truncate(budget - done);
+        done += asked.len();
+        let told: Vec<Told<Point>> =
+            asked.into_iter().map(|point| Told { outcome: Some(field.worth(&point)), point }).collect();
+        best = told.iter().map(|told| told.outcome.as_ref().unwrap().objectives[0][0]).fold(best, f64::max);
+        searcher.tell(told);
+    }
+    best
+}
+
+/// Mean over seeds of the best value, with its standard error.
+fn mean(field: &Field, algorithm: &str, seeds: u64, budget: usize) -> (f64, f64) {
+    let values: Vec<f64> = (0..seeds).map(|seed| best(field, algorithm, seed, budget)).collect();
+    let mean = values.iter().sum::<f64>() / seeds as f64;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (seeds - 1) as f64;
+    (mean, (variance / seeds as f64).sqrt())
+}
+
+#[test]
+fn every_searcher_beats_random_on_a_sum_over_blocks() {
+    let field = Field::additive();
+    let optimum: f64 = (0..12)
+        .map(|block| (0..8).map(|v| field.worth(&vec![v; 12]).blocks[block][0]).fold(0.0, f64::max))
+        .sum();
+    let random = mean(&field, "random", 20, 600);
+    println!("optimum {optimum:.3}; random {:.3} ± {:.3}", random.0, random.1);
+    for algorithm in [
+        "evolution",
+        "etas[warmup=100,patience=0]",
+        "block-wise[oversample=1]",
+        "block-wise[oversample=1,pick=pso]",
+        "pareto",
+    ] {
+        let found = mean(&field, algorithm, 20, 600);
+        println!("{algorithm} {:.3} ± {:.3}", found.0, found.1);
+        assert!(found.0 > random.0 + 3.0 * (found.1 + random.1), "{algorithm}: {found:?} against {random:?}");
+        assert!(found.0 <= optimum + 1e-9);
+    }
+}
+
+#[test]
+fn searchers_beat_random_on_trained_networks() {
+    let Some(folder) = support::benchmarks() else { return };
+    for (name, budget) in [("flexibert-glue", 60), ("gpt2-wikitext103", 40), ("pit-vit", 25)] {
+        if !folder.join(name).is_dir() {
+            eprintln!("skipped: {name} is not among the benchmarks");
+            continue;
+        }
+        let field = Field::table(&Benchmark::load(&folder, name).unwrap());
+        let seeds = 100;
+        let random = mean(&field, "random", seeds, budget);
+        let top = field.table.iter().flatten().map(|row| row.1).fold(f64::NEG_INFINITY, f64::max);
+        println!("{name}, {budget} of {}: best {top:.4}", field.table.as_ref().unwrap().len());
+        println!("  random {:.4} ± {:.4}", random.0, random.1);
+        for algorithm in [
+            "evolution[population=8,parents=4,mutants=4,crossovers=4]",
+            "etas[warmup=10,pool=5,chosen=2,rate=0.3,patience=0]",
+            "block-wise[population=6,oversample=2,mutants=3,crossovers=3]",
+            "pareto[population=10,parents=4,mutants=4,crossovers=4]",
+        ] {
+            let found = mean(&field, algorithm, seeds, budget);
+            println!("  {algorithm} {:.4} ± {:.4}", found.0, found.1);
+            assert!(found.0 > random.0, "{name}, {algorithm}: {found:?} against {random:?}");
+        }
+        assert_eq!(best(&field, "exhaustive", 0, usize::MAX), top);
+    }
+}
