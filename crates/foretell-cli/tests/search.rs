@@ -112,13 +112,16 @@ fn killed_at_any_moment_a_study_ends_the_same() {
     let undisturbed = folder.json(&format!("{SLOW} --store whole.db"));
     let whole = start.elapsed();
     let (mut kills, mut midway) = (0, 0);
-    for round in 0..40_u32 {
+    for round in 0..200_u32 {
+        if kills >= 32 {
+            break;
+        }
         let store = format!("{}.db", round % 4);
         let threads = 1 + round % 3;
         let mut child = folder.start(&format!("{SLOW} --store {store} --threads {threads}"));
         // A sequence that fills the interval evenly.
         let share = f64::from(round) * 0.618_034 % 1.0;
-        std::thread::sleep(whole.mul_f64(share * 0.9));
+        std::thread::sleep(whole.mul_f64(share * 0.6));
         if child.try_wait().unwrap().is_none() {
             child.kill().unwrap();
             kills += 1;
@@ -129,7 +132,7 @@ fn killed_at_any_moment_a_study_ends_the_same() {
             folder.ok(&format!("verify-store --store {store}"));
             midway += 1;
         }
-        // Every fourth time the study is brought to its end and begun anew.
+        // After two kills a study is brought to its end and begun anew.
         if round % 8 >= 4 {
             let ended = folder.json(&format!("{SLOW} --store {store} --threads {threads}"));
             assert_eq!(ended["hash"], undisturbed["hash"], "round {round}");

@@ -126,18 +126,17 @@ impl<P: Clone + Send + 'static> Build<P> for BlockWise<P> {
 /// For every member and block its rank among the population's blocks at that place, between 0 and 1.
 fn block_scores(members: &[&Outcome]) -> Vec<Vec<f64>> {
     let mut scores: Vec<Vec<f64>> = members.iter().map(|member| vec![0.0; member.blocks.len()]).collect();
-    let deepest = scores.iter().map(Vec::len).max().unwrap_or(0);
-    for place in 0..deepest {
+    let deepest = members.iter().map(|member| member.blocks.len()).max().unwrap_or(0);
+    (0..deepest).for_each(|place| {
         let there: Vec<usize> = (0..members.len()).filter(|i| members[*i].blocks.len() > place).collect();
         let kinds = there.iter().map(|i| members[*i].blocks[place].len()).max().unwrap_or(0);
         for kind in 0..kinds {
             let of = |i: &usize| members[*i].blocks[place].get(kind).copied().unwrap_or(0.0);
             let ranks = rank::average_ranks(&there.iter().map(of).collect::<Vec<_>>());
-            for (i, rank) in there.iter().zip(ranks) {
-                scores[*i][place] += rank / (there.len() * kinds) as f64;
-            }
+            let share = |rank: f64| rank / (there.len() * kinds) as f64;
+            there.iter().zip(ranks).for_each(|(i, rank)| scores[*i][place] += share(rank));
         }
-    }
+    });
     scores
 }
 

@@ -115,11 +115,13 @@ pub struct About {
     pub departures: &'static str,
 }
 
+type Built<P> = std::result::Result<Box<dyn Searcher<P>>, String>;
+
 /// A catalogue entry: the card, and how to build the searcher from options.
 pub struct Entry<P> {
     /// The card.
     pub about: &'static About,
-    build: fn(Map<String, Value>) -> std::result::Result<Box<dyn Searcher<P>>, String>,
+    build: fn(Map<String, Value>) -> Built<P>,
     defaults: fn() -> Value,
 }
 
