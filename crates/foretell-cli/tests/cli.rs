@@ -350,6 +350,15 @@ fn scoring_mistakes_are_named() {
     ] {
         folder.fails(arguments, code, &parts);
     }
+    // A network beyond memory is refused before a weight is drawn, and its neighbour is scored.
+    folder.write(
+        "big.json",
+        &(r#"{"family": "vit", "embed_dim": 30000, "depth": 20, "num_heads": 2, "mlp_ratio": 4}"#.to_owned()
+            + SMALL),
+    );
+    let scored = lines(&folder.ok("score big.json --json --proxies snip --seeds 1"));
+    assert_eq!(scored[0]["scores"]["snip"]["kind"], "memory");
+    assert!(scored[1]["scores"]["snip"]["value"].as_f64().unwrap() > 0.0);
     // A weight file that does not fit is one candidate's failure, by name.
     let output = folder.ok("score a.json --json --proxies snip,params --weights junk.safetensors");
     assert_eq!(lines(&output)[0]["scores"]["snip"]["kind"], "input");

@@ -8,7 +8,7 @@ mod cache;
 
 pub use cache::Cache;
 
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Tensor};
 use crate::error::{Error, Result};
 use crate::network::{Supernet, Weights};
 use crate::probe::{self, AnyWeights, Inputs, Number, Pass, Seen, Setting, Worker};
@@ -246,6 +246,12 @@ impl Scorer {
         seed: u64,
         net: &Supernet<S>,
     ) -> Result<Weights<S>> {
+        // Before anything is drawn: a network beyond memory is one candidate's refusal, not the end of the process.
+        let entries = architecture.tensors().iter().map(Tensor::len).sum::<u64>();
+        let needed = entries.saturating_mul(size_of::<S>() as u64);
+        if let Some(budget) = self.options.memory.filter(|budget| needed > *budget) {
+            return Err(Error::Memory { needed, budget });
+        }
         match &self.options.weights {
             Source::Shared => Ok(net.weights(architecture)),
             Source::Standalone => Ok(Weights::standalone(architecture, Seed(seed))),
