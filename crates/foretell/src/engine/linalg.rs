@@ -11,7 +11,9 @@
 
 use super::matmul::Mat;
 use super::scalar::Scalar;
-use faer::Side;
+use super::tridiagonal::eigenvalues;
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::{Accum, Par, Side};
 use std::fmt;
 
 /// The input is not finite or an iteration did not converge.
@@ -56,14 +58,7 @@ pub fn singular_values<S: Scalar>(a: Mat<'_, S>) -> Result<Vec<f64>, Unsolved> {
 /// Eigenvalues of a symmetric matrix (its lower half is read), smallest first.
 pub fn symmetric_eigenvalues<S: Scalar>(a: Mat<'_, S>) -> Result<Vec<f64>, Unsolved> {
     assert_eq!(a.rows(), a.cols(), "symmetric eigenvalues: not square");
-    eigenvalues(&dense(a)?)
-}
-
-fn eigenvalues(a: &faer::Mat<f64>) -> Result<Vec<f64>, Unsolved> {
-    if a.nrows() == 0 {
-        return Ok(Vec::new());
-    }
-    a.self_adjoint_eigenvalues(Side::Lower).map_err(|_| Unsolved)
+    eigenvalues(dense(a)?)
 }
 
 /// Σ √λ if every λ is above the rounding of a matrix of size `scale`.
@@ -82,18 +77,23 @@ pub fn nuclear_norm<S: Scalar>(a: Mat<'_, S>) -> Result<f64, Unsolved> {
     if size_of::<S>() > 4 {
         return nuclear(&dense);
     }
-    Ok(eigenvalues(&gram(&dense))?.iter().map(|square| square.max(0.0).sqrt()).sum())
+    Ok(eigenvalues(gram(&dense))?.iter().map(|square| square.max(0.0).sqrt()).sum())
 }
 
-/// The smaller of A Aᵀ and Aᵀ A.
+/// The lower half of the smaller of A Aᵀ and Aᵀ A.
 fn gram(a: &faer::Mat<f64>) -> faer::Mat<f64> {
-    if a.nrows() < a.ncols() { a * a.transpose() } else { a.transpose() * a }
+    let turned = a.transpose();
+    let (left, right) = if a.nrows() < a.ncols() { (a.as_ref(), turned) } else { (turned, a.as_ref()) };
+    let mut gram = faer::Mat::zeros(left.nrows(), left.nrows());
+    let (lower, full) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
+    triangular::matmul(gram.as_mut(), lower, Accum::Replace, left, full, right, full, 1.0, Par::Seq);
+    gram
 }
 
 fn nuclear(a: &faer::Mat<f64>) -> Result<f64, Unsolved> {
     let gram = gram(a);
     // A Cholesky factor costs little beside the eigenvalues, which would be thrown away for a singular matrix.
-    let fast = if thin(&gram) { None } else { eigenvalues(&gram).ok().and_then(|s| roots(&s, largest(&s))) };
+    let fast = if thin(&gram) { None } else { eigenvalues(gram).ok().and_then(|s| roots(&s, largest(&s))) };
     match fast {
         Some(norm) => Ok(norm),
         None => Ok(values(a)?.iter().sum()),
@@ -133,7 +133,7 @@ fn kernel_norm(x: &faer::Mat<f64>, d: &faer::Mat<f64>) -> Option<f64> {
     let (kx, kd) = (x * x.transpose(), d * d.transpose());
     let factor = kx.llt(Side::Lower).ok()?;
     let middle = factor.L().transpose() * &kd * factor.L();
-    roots(&eigenvalues(&middle).ok()?, kx.norm_l2() * kd.norm_l2())
+    roots(&eigenvalues(middle).ok()?, kx.norm_l2() * kd.norm_l2())
 }
 
 /// ln |det A|; −∞ where A is singular.

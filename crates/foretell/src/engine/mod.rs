@@ -33,6 +33,7 @@ pub mod relative;
 pub mod rms_norm;
 pub mod rotary;
 pub mod scalar;
+mod tridiagonal;
 pub mod xl_attention;
 
 #[cfg(test)]

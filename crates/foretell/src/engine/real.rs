@@ -6,6 +6,11 @@ use super::matmul::{Mat, MatMut};
 use super::scalar::{Scalar, Store};
 use std::cell::RefCell;
 
+/// Up to so many rows a product is computed into columns: `gemm` packs its left factor, and for rows that is the large one.
+const FEW_ROWS: usize = 40;
+/// The size from which a weight is worth it.
+const LARGE_WEIGHT: usize = 1 << 14;
+
 macro_rules! real {
     ($t:ident, $kernels:ident, $erf:path) => {
         impl Scalar for $t {
@@ -45,39 +50,65 @@ macro_rules! real {
             }
 
             fn product(alpha: f64, a: Mat<'_, Self>, b: Mat<'_, Self>, beta: f64, mut c: MatMut<'_, Self>) {
-                let (m, n, k) = (c.rows(), c.cols(), a.cols());
-                assert!(a.rows() == m && b.cols() == n && b.rows() == k, "product: shapes were not compared");
-                if k == 0 {
-                    return c.scale(beta);
+                let (m, n) = (c.rows(), c.cols());
+                if m > FEW_ROWS || m == 1 || c.col_stride() != 1 || n * a.cols() < LARGE_WEIGHT {
+                    return multiply(alpha, a, b, beta, c);
                 }
-                let (ars, acs) = (a.row_stride() as isize, a.col_stride() as isize);
-                let (brs, bcs) = (b.row_stride() as isize, b.col_stride() as isize);
-                let (crs, ccs) = (c.row_stride() as isize, c.col_stride() as isize);
-                // SAFETY: a view owns a slice that its constructor checked to reach its last element, so every
-                // offset i·row_stride + j·col_stride with i < rows, j < cols stays inside; the shapes agree (assert
-                // above); `c` is exclusive, hence disjoint from `a` and `b`.
-                unsafe {
-                    gemm::gemm(
-                        m,
-                        n,
-                        k,
-                        c.data_mut().as_mut_ptr(),
-                        ccs,
-                        crs,
-                        beta != 0.0,
-                        a.data().as_ptr(),
-                        acs,
-                        ars,
-                        b.data().as_ptr(),
-                        bcs,
-                        brs,
-                        beta as $t,
-                        alpha as $t,
-                        false,
-                        false,
-                        false,
-                        gemm::Parallelism::None,
+                thread_local! {
+                    static TURNED: RefCell<Vec<$t>> = const { RefCell::new(Vec::new()) };
+                }
+                TURNED.with_borrow_mut(|turned| {
+                    turned.resize(m * n, 0.0);
+                    multiply(alpha, a, b, 0.0, MatMut::strided(turned, (m, n), (1, m)));
+                    for i in 0..m {
+                        let from = turned[i..].iter().step_by(m);
+                        match beta {
+                            0.0 => c.row_mut(i).iter_mut().zip(from).for_each(|(y, x)| *y = *x),
+                            _ => {
+                                c.row_mut(i).iter_mut().zip(from).for_each(|(y, x)| *y = beta as $t * *y + *x)
+                            }
+                        }
+                    }
+                });
+
+                fn multiply(alpha: f64, a: Mat<'_, $t>, b: Mat<'_, $t>, beta: f64, mut c: MatMut<'_, $t>) {
+                    let (m, n, k) = (c.rows(), c.cols(), a.cols());
+                    assert!(
+                        a.rows() == m && b.cols() == n && b.rows() == k,
+                        "product: shapes were not compared"
                     );
+                    if k == 0 {
+                        return c.scale(beta);
+                    }
+                    let (ars, acs) = (a.row_stride() as isize, a.col_stride() as isize);
+                    let (brs, bcs) = (b.row_stride() as isize, b.col_stride() as isize);
+                    let (crs, ccs) = (c.row_stride() as isize, c.col_stride() as isize);
+                    // SAFETY: a view owns a slice that its constructor checked to reach its last element, so every
+                    // offset i·row_stride + j·col_stride with i < rows, j < cols stays inside; the shapes agree (assert
+                    // above); `c` is exclusive, hence disjoint from `a` and `b`.
+                    unsafe {
+                        gemm::gemm(
+                            m,
+                            n,
+                            k,
+                            c.data_mut().as_mut_ptr(),
+                            ccs,
+                            crs,
+                            beta != 0.0,
+                            a.data().as_ptr(),
+                            acs,
+                            ars,
+                            b.data().as_ptr(),
+                            bcs,
+                            brs,
+                            beta as $t,
+                            alpha as $t,
+                            false,
+                            false,
+                            false,
+                            gemm::Parallelism::None,
+                        );
+                    }
                 }
             }
 
