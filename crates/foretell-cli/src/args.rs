@@ -239,7 +239,7 @@ pub struct Bench {
     /// The column to rank against. Default: the first result of training.
     #[arg(long)]
     pub target: Option<String>,
-    /// Only the first N networks.
+    /// Only N networks, evenly spread over the table.
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
     /// Only rows with this value in a text column, e.g. device=arm.

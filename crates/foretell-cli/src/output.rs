@@ -113,7 +113,8 @@ pub fn pass(pass: &foretell::probe::Pass) -> String {
         words.push(format!("noise {}", f64::from(pass.noise) / 10.0));
     }
     if pass.absolute != Absolute::Nothing {
-        words.push("magnitudes".to_owned());
+        let redrawn = pass.absolute == Absolute::Redrawn;
+        words.push(if redrawn { "weights redrawn" } else { "magnitudes" }.to_owned());
     }
     for (set, word) in [(pass.train, "dropout"), (pass.unnormed, "norms off"), (pass.double, "f64")] {
         if set {
@@ -133,7 +134,7 @@ pub fn pass(pass: &foretell::probe::Pass) -> String {
             Some(probes) => format!("kernel trace, {probes} probes"),
             None => "kernel trace, exact".to_owned(),
         },
-        Derivative::Curve { points } => format!("curve of {points} points"),
+        Derivative::Curve { points, circles } => format!("{circles} curves of {points} points"),
     });
     words.join(", ")
 }

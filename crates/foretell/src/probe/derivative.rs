@@ -202,17 +202,17 @@ pub(super) fn curve<S: Scalar>(
     setting: &Setting,
     weights: &Weights<S>,
     pass: &Pass,
-    points: u32,
+    (points, circles): (u32, u32),
     space: &mut Workspace<Dual<S>>,
 ) -> Result<Vec<f64>> {
     let still = Weights { layout: weights.layout.clone(), data: Dual::constants(&weights.data) };
     let pass = Pass { batch: 1, ..pass.clone() };
     let fed = input::<Dual<S>>(setting, &pass)?;
     let mut speeds = Vec::new();
-    for point in 0..points {
+    for (circle, point) in (0..circles).flat_map(|circle| (0..points).map(move |point| (circle, point))) {
         let angle = std::f64::consts::TAU * f64::from(point) / f64::from(points.max(2) - 1);
         let given = setting.inputs.map(|inputs| inputs.basis.clone()).filter(|basis| !basis.is_empty());
-        let mut rng = setting.seed.stream("curve", 0);
+        let mut rng = setting.seed.stream("curve", circle.into());
         let mut tape = prepared(setting, &pass, &still, space, false);
         tape.embed_with(Box::new(move |x: Mat<'_, Dual<S>>| {
             let n = x.rows() * x.cols();

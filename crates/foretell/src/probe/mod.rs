@@ -58,7 +58,7 @@ impl<S: Number> Worker<S> {
                 Seen::of(run(setting, weights, pass, &mut self.space)?)
             }
             Derivative::Samples(fold, layers) => {
-                let absolute = run::magnitudes(weights, pass.absolute);
+                let absolute = run::replaced(setting, weights, pass.absolute);
                 let weights = absolute.as_ref().unwrap_or(weights);
                 let plain = Pass { absolute: Absolute::Nothing, ..pass.clone() };
                 let numbers = derivative::folded(setting, weights, &plain, (fold, layers), &mut self.space)?;
@@ -73,8 +73,8 @@ impl<S: Number> Worker<S> {
                 let traces = derivative::trace(setting, weights, pass, trace, &mut self.space)?;
                 Seen { traces, ..Seen::default() }
             }
-            Derivative::Curve { points } => {
-                let numbers = derivative::curve(setting, weights, pass, points, &mut self.dual)?;
+            Derivative::Curve { points, circles } => {
+                let numbers = derivative::curve(setting, weights, pass, (points, circles), &mut self.dual)?;
                 Seen { numbers, ..Seen::default() }
             }
         };

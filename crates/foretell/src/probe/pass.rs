@@ -35,7 +35,7 @@ pub enum Loss {
     Target,
 }
 
-/// Which weights are replaced by their magnitudes.
+/// Which weights are replaced: by their magnitudes, or by others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Absolute {
     /// None.
@@ -45,6 +45,8 @@ pub enum Absolute {
     Positions,
     /// Every stored tensor.
     Everything,
+    /// Linear maps and convolutions are drawn anew, standard normal.
+    Redrawn,
 }
 
 /// What is differentiated by what.
@@ -61,10 +63,12 @@ pub enum Derivative {
     Hessian(Layers),
     /// The trace of the tangent kernel of the outputs, by tensor.
     Trace(Trace),
-    /// The speed of the features along a circle in input space.
+    /// The speed of the features along circles in input space.
     Curve {
-        /// Points on the circle.
+        /// Points on a circle.
         points: u32,
+        /// How many circles.
+        circles: u32,
     },
 }
 
@@ -138,7 +142,7 @@ pub struct Pass {
     pub derivative: Derivative,
     /// Whether dropout is drawn, as in training.
     pub train: bool,
-    /// Which weights are replaced by their magnitudes.
+    /// Which weights are replaced.
     pub absolute: Absolute,
     /// Whether normalisations are the identity.
     pub unnormed: bool,

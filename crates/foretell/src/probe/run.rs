@@ -2,7 +2,7 @@
 
 use super::inputs::{input, steps_first};
 use super::{Absolute, Derivative, Feed, Loss, Pass, Setting, Signal};
-use crate::architecture::{Architecture, Role};
+use crate::architecture::{Architecture, Form, Role};
 use crate::engine::buffer::Workspace;
 use crate::engine::cross_entropy::cross_entropy;
 use crate::engine::matmul::{Mat, MatMut};
@@ -57,21 +57,29 @@ pub fn natural(loss: Loss, architecture: &Architecture) -> Loss {
     }
 }
 
-/// Weights with magnitudes where a pass wants them; none where it wants them as they are.
-pub(super) fn magnitudes<S: Scalar>(weights: &Weights<S>, absolute: Absolute) -> Option<Weights<S>> {
-    match absolute {
-        Absolute::Nothing => None,
-        Absolute::Everything => Some(weights.abs()),
-        Absolute::Positions => {
-            let mut copy = weights.clone();
-            for (param, tensor) in weights.layout.tensors() {
-                if matches!(tensor.role, Role::Position | Role::ClassToken) {
-                    copy.get_mut(param).iter_mut().for_each(|x| *x = x.abs());
-                }
+/// Weights with others in place of those that a pass wants replaced; none where it wants them as they are.
+pub(super) fn replaced<S: Scalar>(
+    setting: &Setting,
+    weights: &Weights<S>,
+    absolute: Absolute,
+) -> Option<Weights<S>> {
+    if absolute == Absolute::Nothing {
+        return None;
+    }
+    let mut copy = weights.clone();
+    for (param, tensor) in weights.layout.tensors() {
+        let data = copy.get_mut(param);
+        match absolute {
+            Absolute::Positions if !matches!(tensor.role, Role::Position | Role::ClassToken) => {}
+            Absolute::Redrawn if tensor.form == Form::Vector => {}
+            Absolute::Redrawn => {
+                let mut rng = setting.seed.stream(&tensor.name(), 1);
+                data.iter_mut().for_each(|x| *x = S::from_f64(StandardNormal.sample(&mut rng)));
             }
-            Some(copy)
+            _ => data.iter_mut().for_each(|x| *x = x.abs()),
         }
     }
+    Some(copy)
 }
 
 /// A tape with everything switched as the pass says.
@@ -166,7 +174,7 @@ pub fn run_on<S: Scalar>(
     fed: &Input<S>,
     space: &mut Workspace<S>,
 ) -> Result<Run<S>> {
-    let absolute = magnitudes(weights, pass.absolute);
+    let absolute = replaced(setting, weights, pass.absolute);
     let weights = absolute.as_ref().unwrap_or(weights);
     let apart = pass.keep.contains(&Signal::BlockGradients);
     let record = pass.loss != Loss::None || apart;

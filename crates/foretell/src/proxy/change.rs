@@ -1,5 +1,6 @@
 //! Options common to all proxies that run a network: how the passes they ask for are changed.
 
+use super::Score;
 use crate::architecture::Architecture;
 use crate::probe::{Derivative, Feed, Layers, Loss, Pass, natural};
 use serde::Deserialize;
@@ -15,6 +16,16 @@ pub struct Change {
     train: Option<bool>,
     layers: Option<Layers>,
     normalise: bool,
+    nan: Nan,
+}
+
+/// What becomes of terms that are not finite.
+#[derive(Debug, Clone, Copy, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Nan {
+    #[default]
+    Refuse,
+    Ignore,
 }
 
 /// The options of a [`Change`]: name, default, meaning.
@@ -34,6 +45,11 @@ pub const SHARED: &[(&str, &str, &str)] = &[
         "linear, first, attention, operator, ffn, kernel, embedded, biased, named, everything",
     ),
     ("normalise", "false", "divide by the number of terms summed"),
+    (
+        "nan",
+        "refuse",
+        "refuse a score with a term that is not finite, or ignore the term, as some originals do",
+    ),
 ];
 
 impl Change {
@@ -57,7 +73,38 @@ impl Change {
         self.layers.unwrap_or(usual)
     }
 
-    pub(super) fn normalise(&self) -> bool {
-        self.normalise
+    /// The score as it was asked for: over finite terms alone, divided by their number.
+    pub(super) fn finish(&self, mut score: Score) -> Score {
+        let bad = score.terms.iter().filter(|term| !term.value.is_finite()).count();
+        if self.nan == Nan::Ignore && bad > 0 && bad < score.terms.len() {
+            score.terms.retain(|term| term.value.is_finite());
+            let note = format!("{bad} terms that are not finite were left out");
+            score = Score { notes: score.notes, ..Score::sum(score.terms) }.note(Some(note));
+        }
+        if self.normalise && !score.terms.is_empty() {
+            score.value /= score.terms.len() as f64;
+        }
+        score
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Term;
+    use super::*;
+
+    fn finished(options: &str, terms: &[f64]) -> Score {
+        let change: Change = serde_json::from_str(options).unwrap();
+        change.finish(Score::sum(terms.iter().map(|value| Term::of("layer", None, *value)).collect()))
+    }
+
+    #[test]
+    fn terms_that_are_not_finite_are_left_out_where_asked() {
+        let terms = [1.0, f64::NAN, 3.0, f64::INFINITY];
+        assert!(finished("{}", &terms).value.is_nan());
+        let score = finished(r#"{"nan": "ignore", "normalise": true}"#, &terms);
+        assert_eq!((score.value, score.terms.len(), score.notes.len()), (2.0, 2, 1));
+        assert!(finished(r#"{"nan": "ignore"}"#, &[f64::NAN]).value.is_nan());
+        assert_eq!(finished(r#"{"nan": "ignore"}"#, &[1.0, 2.0]).notes.len(), 0);
     }
 }

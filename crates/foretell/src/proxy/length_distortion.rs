@@ -6,8 +6,8 @@
 //!
 //! - Paper: *Auto-scaling vision transformers without training* (As-ViT; Chen et al., ICLR 2022).
 //! - Direction: higher is better. Cost: one forward-mode pass per point.
-//! - Departures from the paper: 16 points scaled up to the published 500 (`points=500` takes all), one circle, images of
-//!   the network's own size. Language models take the circle in their embedded input. Without norms lengths explode with
+//! - Departures from the paper: 16 points scaled up to the published 500 (`points=500` takes all), one circle where they
+//!   take the mean of three (`repeats=3`), images of the network's own size. Language models take the circle in their embedded input. Without norms lengths explode with
 //!   depth, hence the logarithm; `scale=linear` gives the sum itself, `norms=kept` keeps norms.
 use super::prelude::*;
 
@@ -16,6 +16,7 @@ use super::prelude::*;
 #[serde(default, deny_unknown_fields)]
 pub struct LengthDistortion {
     points: u32,
+    repeats: u32,
     norms: Norms,
     scale: Scale,
 }
@@ -36,7 +37,7 @@ enum Scale {
 
 impl Default for LengthDistortion {
     fn default() -> Self {
-        LengthDistortion { points: 16, norms: Norms::Identity, scale: Scale::Log }
+        LengthDistortion { points: 16, repeats: 1, norms: Norms::Identity, scale: Scale::Log }
     }
 }
 
@@ -49,6 +50,7 @@ pub(super) const ABOUT: &About = &About {
     cost: Cost::Passes,
     options: &[
         ("points", "16", "points on the circle, from 2"),
+        ("repeats", "1", "circles, of which the mean is taken; 3 as published"),
         ("norms", "identity", "identity or kept"),
         ("scale", "log", "log: log10 of the sum scaled to 500 points; linear: the sum itself"),
     ],
@@ -59,7 +61,7 @@ pub(super) const ABOUT: &About = &About {
 
 impl LengthDistortion {
     fn pass(&self) -> Pass {
-        let derivative = Derivative::Curve { points: self.points };
+        let derivative = Derivative::Curve { points: self.points, circles: self.repeats };
         Pass { derivative, unnormed: self.norms == Norms::Identity, ..Pass::forward() }
     }
 }
@@ -72,10 +74,14 @@ impl Proxy for LengthDistortion {
         if !(2..=100_000).contains(&self.points) {
             return Err(Error::input("points", format!("{} is not between 2 and 100000", self.points)));
         }
+        if !(1..=1000).contains(&self.repeats) {
+            return Err(Error::input("repeats", format!("{} is not between 1 and 1000", self.repeats)));
+        }
         let observed = seen.pass(&self.pass())?;
         let speeds = observed.seen.numbers.iter().enumerate();
-        let score =
-            Score::sum(speeds.map(|(i, speed)| Term::of(format!("point {i}"), None, *speed)).collect());
+        let term =
+            |(i, speed): (usize, &f64)| Term::of(format!("point {i}"), None, speed / f64::from(self.repeats));
+        let score = Score::sum(speeds.map(term).collect());
         if self.scale == Scale::Linear {
             return Ok(score);
         }

@@ -123,6 +123,11 @@ impl About {
         self.cost != Cost::Shape
     }
 
+    /// Whether a network is run.
+    pub fn runs(&self) -> bool {
+        !matches!(self.cost, Cost::Shape | Cost::Weights)
+    }
+
     /// The name or one of the aliases.
     pub fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
@@ -288,21 +293,28 @@ impl Request {
     }
 
     /// Reads a comma-separated list; `all` stands for the whole catalogue, `shape`, `weights`, `forward`, `backward`,
-    /// `passes`, `samples` and `hessian` for all proxies of that cost.
+    /// `passes`, `samples` and `hessian` for all proxies of that cost. Options in brackets behind such a word go to all
+    /// proxies that run a network: `all[batch=2]`.
     pub fn parse_list(text: &str) -> Result<Vec<Self>> {
         let (mut depth, mut start, mut requests) = (0, 0, Vec::new());
         let mut push = |part: &str| -> Result<()> {
-            match part.trim() {
-                "" => Ok(()),
-                "all" => Self::all().map(|all| requests.extend(all)),
-                group if Cost::named(group).is_some() => {
-                    let cost = Cost::named(group);
-                    let of = CATALOGUE.iter().filter(|entry| Some(entry.about.cost) == cost);
-                    of.map(|entry| Self::parse(entry.about.name))
-                        .try_for_each(|one| one.map(|one| requests.push(one)))
-                }
-                name => Self::parse(name).map(|request| requests.push(request)),
+            let (part, options) = part.trim().split_at(part.trim().find('[').unwrap_or(part.trim().len()));
+            let cost = Cost::named(part);
+            if part.is_empty() && options.is_empty() {
+                return Ok(());
             }
+            if part != "all" && cost.is_none() {
+                return Self::parse(&format!("{part}{options}")).map(|request| requests.push(request));
+            }
+            for about in CATALOGUE
+                .iter()
+                .map(|entry| entry.about)
+                .filter(|about| cost.is_none_or(|cost| cost == about.cost))
+            {
+                let options = if about.runs() { options } else { "" };
+                requests.push(Self::parse(&format!("{}{options}", about.name))?);
+            }
+            Ok(())
         };
         for (i, c) in text.char_indices() {
             match c {
@@ -317,11 +329,6 @@ impl Request {
         }
         push(&text[start..])?;
         Ok(requests)
-    }
-
-    /// Every proxy of the catalogue with its defaults.
-    pub fn all() -> Result<Vec<Self>> {
-        CATALOGUE.iter().map(|entry| Self::parse(entry.about.name)).collect()
     }
 
     /// The proxy's card.
@@ -351,7 +358,7 @@ impl Request {
     /// The score from what was seen; anything but finite numbers is an error.
     pub fn score(&self, seen: &Signals) -> Result<Score> {
         let seen = Signals { change: &self.change, ..*seen };
-        let score = self.proxy.score(&seen)?.normalised(self.change.normalise());
+        let score = self.change.finish(self.proxy.score(&seen)?);
         let non_finite = |value: f64, place: String| Error::NonFinite {
             proxy: self.about().name,
             value: value.to_string(),

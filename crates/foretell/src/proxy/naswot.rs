@@ -8,7 +8,8 @@
 //! - Paper: *Neural architecture search without training* (Mellor et al., ICML 2021); activation distance of Serianni &
 //!   Kalita (ACL 2023), whose FlexiBERT version is `over=tokens`, whose cells are `of=outputs`.
 //! - Direction: higher is better. Cost: one forward pass.
-//! - Departures from the paper: weights as initialised; the released vision code draws them anew from N(0, 1).
+//! - Departures from the paper: weights as initialised; the released vision code draws linear maps and convolutions anew
+//!   from N(0, 1), which `weights=redrawn` does.
 use super::prelude::*;
 
 /// See the [module documentation](self).
@@ -17,6 +18,7 @@ use super::prelude::*;
 pub struct Naswot {
     over: Over,
     of: Of,
+    weights: Taken,
 }
 
 #[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
@@ -35,6 +37,14 @@ enum Of {
     Outputs,
 }
 
+#[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Taken {
+    #[default]
+    Initial,
+    Redrawn,
+}
+
 pub(super) const ABOUT: &About = &About {
     name: "naswot",
     aliases: &["activation-distance"],
@@ -49,16 +59,23 @@ pub(super) const ABOUT: &About = &About {
             "samples: log-determinant over the batch; tokens: sum over the tokens of the first sample",
         ),
         ("of", "inputs", "signs of what enters the activations, or of outputs"),
+        ("weights", "initial", "initial; redrawn: linear maps and convolutions from N(0, 1)"),
     ],
-    variants: &[("published-flexibert", "over=tokens,normalise=true"), ("published-cells", "of=outputs")],
-    departures: "weights as initialised, not drawn anew from N(0, 1)",
+    variants: &[
+        ("published-flexibert", "over=tokens,normalise=true"),
+        ("published-cells", "of=outputs"),
+        ("published-vision", "weights=redrawn,batch=64"),
+    ],
+    departures: "weights as initialised by default",
     published: "AutoFormer .54/.71, .57/.75, .50/.71 (ETAS); GPT-2 .644/.818 (LPZero); NAS-Bench-NLP .223/.338",
     ..About::SHAPE
 };
 
 impl Naswot {
     fn pass(&self) -> Pass {
-        Pass::forward().keep(if self.of == Of::Inputs { Signal::PreActivations } else { Signal::Activations })
+        let signal = if self.of == Of::Inputs { Signal::PreActivations } else { Signal::Activations };
+        let absolute = if self.weights == Taken::Redrawn { Absolute::Redrawn } else { Absolute::Nothing };
+        Pass { absolute, ..Pass::forward().keep(signal) }
     }
 }
 

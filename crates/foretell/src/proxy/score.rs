@@ -62,12 +62,4 @@ impl Score {
         self.terms.iter_mut().for_each(|term| term.value = -term.value);
         self
     }
-
-    /// Divided by the number of terms, if wanted and there are any.
-    pub(super) fn normalised(mut self, wanted: bool) -> Self {
-        if wanted && !self.terms.is_empty() {
-            self.value /= self.terms.len() as f64;
-        }
-        self
-    }
 }

@@ -152,3 +152,30 @@ fn options_are_typed_and_slips_are_named() {
         ["params", "sept[width=head,tokens=2]", "params[mode=published]"]
     );
 }
+
+/// Options behind a word for many go to those that run a network.
+#[test]
+fn a_group_takes_options() {
+    let labels: Vec<String> =
+        Request::parse_list("all[batch=2]").unwrap().iter().map(|r| r.label().to_owned()).collect();
+    assert_eq!(labels.len(), CATALOGUE.len());
+    for (label, entry) in labels.iter().zip(CATALOGUE) {
+        assert_eq!(label.ends_with("[batch=2]"), entry.about.runs(), "{label}");
+    }
+    assert!(Request::parse_list("shape[batch=2],forward[bacth=2]").is_err());
+}
+
+/// What a released program draws anew, and how often a circle is drawn, decide a score; the first circle is the same.
+#[test]
+fn redrawn_weights_and_further_circles() {
+    let network = &networks()[0];
+    let value = |request: &str| {
+        let scorer = Scorer::new(vec![Request::parse(request).unwrap()], Options::default());
+        scorer.score(network, 0, &mut Workers::default()).scores.remove(0).unwrap().value
+    };
+    assert_ne!(value("naswot"), value("naswot[weights=redrawn]"));
+    assert_eq!(value("naswot[weights=redrawn]"), value("naswot[weights=redrawn]"));
+    let circle = |repeats: u32| value(&format!("length-distortion[scale=linear,points=4,repeats={repeats}]"));
+    let (one, two, three) = (circle(1), circle(2), circle(3));
+    assert!(one != two && two != three && (two / one - 1.0).abs() < 1.0, "{one} {two} {three}");
+}
