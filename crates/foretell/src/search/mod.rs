@@ -80,6 +80,10 @@ pub trait Ground<P> {
     fn fresh(&mut self, rng: &mut Rng, make: &mut dyn FnMut(&dyn Moves<P>, &mut Rng) -> P) -> Option<P>;
     /// The point with this index.
     fn nth(&mut self, index: u64) -> Nth<P>;
+    /// The best points in the first objective, inside all limits and in order, where they can be known without scoring.
+    fn best(&mut self, _count: usize) -> Vec<P> {
+        Vec::new()
+    }
     /// The fitness in one objective of some points within all of `told`, larger is better; minus infinity if failed.
     fn fitness(&self, objective: usize, told: &[Told<P>], of: &[usize]) -> Vec<f64>;
     /// How points come from points.
@@ -151,6 +155,7 @@ macro_rules! catalogue {
 catalogue! {
     random: random::Random,
     exhaustive: exhaustive::Exhaustive,
+    dp: dp::Dp,
     evolution: evolution::Evolution<P>,
     etas: etas::Etas<P>,
     block_wise: block_wise::BlockWise<P>,

@@ -36,7 +36,8 @@ impl<'g> RowCosts<'g> {
         RowCosts { grid, counter, last: None }
     }
 
-    fn scratch(&self, head: usize) -> Architecture {
+    /// The architecture of a head with the first row everywhere.
+    pub(super) fn scratch(&self, head: usize) -> Architecture {
         let head = &self.grid.heads[head];
         let mut values = head.values.clone();
         head.menus.iter().for_each(|menu| values.extend_from_slice(menu.row(0)));

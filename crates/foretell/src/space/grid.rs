@@ -118,7 +118,7 @@ impl Grid {
         None
     }
 
-    fn assemble(&self, head: &Head, row: impl FnMut(usize) -> Vec<u32>) -> Architecture {
+    pub(super) fn assemble(&self, head: &Head, row: impl FnMut(usize) -> Vec<u32>) -> Architecture {
         let mut values = head.values.clone();
         values.extend((0..head.menus.len()).flat_map(row));
         self.architecture(values)

@@ -7,6 +7,7 @@ mod budget;
 mod cells;
 mod file;
 mod grid;
+mod optimum;
 mod sums;
 
 pub use cells::Cells;

@@ -29,6 +29,8 @@ pub(super) struct SpaceGround<'s> {
     pub(super) rejected: u64,
     /// Whether new points have run out.
     pub(super) exhausted: bool,
+    /// Why the best points cannot be known, if they were asked for.
+    pub(super) refusal: Option<Error>,
 }
 
 struct SpaceMoves<'s> {
@@ -57,6 +59,7 @@ impl<'s> SpaceGround<'s> {
             seen: HashSet::new(),
             rejected: 0,
             exhausted: false,
+            refusal: None,
         };
         ground.refuse_impossible_memory()?;
         Ok(ground)
@@ -84,6 +87,24 @@ impl<'s> SpaceGround<'s> {
             Size::Exact(size) => u64::try_from(size).unwrap_or(u64::MAX),
             Size::Open => u64::MAX,
         }
+    }
+
+    /// The best points in the first objective where it is a cost or a score of the shape.
+    fn optimum(&self, count: usize) -> Result<Vec<Architecture>> {
+        let space = self.moves.space;
+        let grid = space.as_grid();
+        let grid = grid.ok_or_else(|| Error::input(space.name(), "cannot be counted: dp needs a grid"))?;
+        let objective = &self.settings.objectives[0];
+        grid.optimum(&self.settings.limits, count, &|point| match (objective.cost(point), self.requests[0]) {
+            (Some(cost), _) => Ok(-(cost as f64)),
+            (None, Some(request)) if !request.about().drawn() && !request.is_set_score() => {
+                request.of_shape(point)
+            }
+            _ => Err(Error::input(
+                objective.to_string(),
+                "depends on more than the shape of a network: dp needs nsc, zerolm, params or the like",
+            )),
+        })
     }
 
     fn feasible(&self, point: &Architecture) -> bool {
@@ -190,6 +211,16 @@ impl Ground<Architecture> for SpaceGround<'_> {
         }
         self.exhausted = true;
         None
+    }
+
+    fn best(&mut self, count: usize) -> Vec<Architecture> {
+        match self.optimum(count) {
+            Ok(points) => points.into_iter().filter(|point| self.accept(point)).collect(),
+            Err(error) => {
+                self.refusal = Some(error);
+                Vec::new()
+            }
+        }
     }
 
     fn nth(&mut self, index: u64) -> Nth<Architecture> {

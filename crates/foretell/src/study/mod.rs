@@ -175,6 +175,9 @@ pub fn run(
         let mut rng = Seed(settings.seed).stream("search", generation);
         let mut asked = searcher.ask(&mut ground, &mut rng);
         generation += 1;
+        if let Some(refusal) = ground.refusal.take() {
+            return Err(refusal);
+        }
         if asked.is_empty() {
             break if ground.exhausted { "exhausted" } else { "converged" };
         }
