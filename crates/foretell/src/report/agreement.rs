@@ -7,7 +7,7 @@ use crate::rank;
 use crate::study::Objective;
 use std::fmt::Write;
 
-/// Agreement with the parameter count beyond which a score is said to be little else.
+/// Agreement with a count beyond which a score is said to be little else.
 const MERE_COUNT: f64 = 0.9;
 
 /// The matrix and what is to be said under it; nothing for fewer than two candidates.
@@ -30,13 +30,17 @@ pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
         |of: &dyn Fn(usize) -> u64| trials.iter().map(|trial| of(*trial) as f64).collect::<Vec<f64>>();
     columns.push(("parameters".into(), count(&|trial| subject.params(trial))));
     columns.push(("multiply-adds".into(), count(&|trial| subject.flops(trial))));
-    columns.push(("depth".into(), count(&|trial| subject.depth(trial))));
+    columns.push(("layers".into(), count(&|trial| subject.depth(trial))));
     let tau = |a: usize, b: usize| rank::kendall_tau_b(&columns[a].1, &columns[b].1);
     let mut said: Vec<String> = Vec::new();
     for (place, (name, _)) in columns.iter().enumerate().take(params) {
         let is_proxy =
             subject.objectives.iter().any(|o| matches!(o, Objective::Proxy(label) if label == name));
-        said.extend(is_proxy.then(|| verdict(name, tau(place, params))));
+        let closest = (params..columns.len())
+            .filter_map(|count| tau(place, count).map(|tau| (count, tau)))
+            .max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
+        let closest = closest.map(|(count, tau)| (columns[count].0.as_str(), tau));
+        said.extend(is_proxy.then(|| verdict(name, closest)));
     }
     if proxies == 0 {
         said.push("No proxy was searched by.".to_owned());
@@ -51,19 +55,17 @@ pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
     Some((matrix(&names, &tau, label), caption))
 }
 
-/// What a score's agreement with the parameter count means.
-fn verdict(name: &str, tau: Option<f64>) -> String {
-    match tau {
-        None => format!("{name}: agreement with the parameter count is not defined here."),
-        Some(tau) if tau > MERE_COUNT => format!(
-            "{name} orders these candidates almost as their parameter count does (tau {tau:.2}): a search by it is little \
-             more than a search for the largest network."
+/// What a score's agreement with the count that is closest to it means.
+fn verdict(name: &str, closest: Option<(&str, f64)>) -> String {
+    match closest {
+        None => format!("{name}: agreement with mere counts is not defined here."),
+        Some((count, tau)) if tau.abs() > MERE_COUNT => format!(
+            "{name} orders these candidates almost as their {count} do{} (tau {tau:.2}): a search by it is little more than \
+             a search for the {} {count}.",
+            if tau < 0.0 { ", turned round" } else { "" },
+            if tau < 0.0 { "fewest" } else { "most" }
         ),
-        Some(tau) if tau < -MERE_COUNT => format!(
-            "{name} orders these candidates almost against their parameter count (tau {tau:.2}): a search by it is little \
-             more than a search for the smallest network."
-        ),
-        Some(tau) => format!("{name} is no mere parameter count here (tau {tau:.2})."),
+        Some((count, tau)) => format!("{name} is no mere count here; {count} come closest (tau {tau:.2})."),
     }
 }
 
@@ -125,9 +127,9 @@ mod tests {
 
     #[test]
     fn a_mere_count_is_called_one() {
-        assert!(verdict("nsc", Some(0.95)).contains("search for the largest"));
-        assert!(verdict("nsc", Some(-0.95)).contains("search for the smallest"));
-        assert!(verdict("nsc", Some(0.9)).contains("no mere parameter count"));
+        assert!(verdict("nsc", Some(("parameters", 0.95))).contains("search for the most parameters"));
+        assert!(verdict("nsc", Some(("parameters", -0.95))).contains("search for the fewest parameters"));
+        assert!(verdict("nsc", Some(("parameters", 0.9))).contains("no mere count"));
         assert!(verdict("nsc", None).contains("not defined"));
     }
 

@@ -50,24 +50,31 @@ pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
     if subject.objectives.len() <= 2 {
         plot.steps(&front.iter().map(|place| (x[*place], y[*place])).collect::<Vec<_>>(), "a", false);
     }
-    for place in &front {
+    // Equals lie on top of each other: one mark speaks for all.
+    let mut marked = front.clone();
+    marked.dedup_by_key(|place| (x[*place].to_bits(), y[*place].to_bits()));
+    for place in &marked {
         plot.point(&Point { x: x[*place], y: y[*place], class: "on", title: subject.title(trials[*place]) });
     }
     if let Some(winner) = subject.winner().and_then(place) {
         plot.ring(x[winner], y[winner], if several { "knee" } else { "best" });
     }
+    let ties = if marked.len() < front.len() {
+        format!(" (with ties, at {} places)", grouped(marked.len() as u64))
+    } else {
+        String::new()
+    };
     let mut caption = if several {
         format!(
-            "{} of {} candidates are beaten by no other in all {} objectives. They cover {:.3} of the box from the worst \
-             to the best value of each objective; the knee is nearest to the best of all.",
+            "{} of {} candidates{ties} are beaten by no other in every objective. They cover {:.3} of the box from the \
+             worst to the best value of each objective; the knee is nearest to the best of all.",
             grouped(front.len() as u64),
             grouped(trials.len() as u64),
-            subject.objectives.len(),
             subject.standing.hypervolume
         )
     } else {
         format!(
-            "Each point is a candidate; the line joins the {} that no smaller one reaches.",
+            "Each point is a candidate; the line joins the {}{ties} that no smaller one reaches.",
             grouped(front.len() as u64)
         )
     };

@@ -59,7 +59,8 @@ pub(super) fn chart(subject: &Subject) -> Result<Option<(Chart, String)>> {
     } else {
         &[("a", "this search"), ("b", "random search")]
     });
-    let ends = [&curves[0], &curves[1]].map(|curve| curve.last().map(|stop| super::text::number(stop.1)));
+    let end = |value: f64| if several { format!("{value:.3}") } else { subject.value_text(0, value) };
+    let ends = [&curves[0], &curves[1]].map(|curve| curve.last().map(|stop| end(stop.1)));
     let caption = caption(subject, ends);
     let label =
         format!("{name} against candidates scored. {caption} Arrow keys walk along the highlighted points.");

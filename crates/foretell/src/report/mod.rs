@@ -12,7 +12,7 @@ mod history;
 mod reproduce;
 pub mod text;
 
-use crate::architecture::{Architecture, Counter};
+use crate::architecture::{Architecture, Counter, Part};
 use crate::error::{Error, Result};
 use crate::proxy::Request;
 use crate::search;
@@ -162,7 +162,7 @@ impl Subject<'_> {
     }
 
     fn page(&self, charts: &mut Vec<(&'static str, Chart)>) -> Result<String> {
-        let mut sections = vec![("How", self.how()?)];
+        let mut sections = vec![("What was searched, and how", self.how()?)];
         let mut figure = |name: &'static str, drawn: Option<(Chart, String)>| {
             let (chart, caption) = drawn?;
             let html =
@@ -186,11 +186,14 @@ impl Subject<'_> {
             let name = if several { "Pareto front" } else { "Best for each size" };
             sections.push(("Found", format!("<div class=\"pair\"><div><h3>{name}</h3>{front}</div><div><h3>Best so far</h3>{history}</div></div>")));
         }
-        if let Some(network) = network {
-            sections.push(("Winner", format!("{}<div class=\"narrow\">{network}</div>", self.winner_text())));
+        if let (Some(network), Some(winner)) = (network, self.winner()) {
+            sections.push((
+                "Winner",
+                format!("<div class=\"pair\">{network}<dl>{}</dl></div>", self.facts(winner)),
+            ));
         }
         if let Some(agreement) = agreement {
-            sections.push(("Is the score a mere count?", format!("<div class=\"narrow\">{agreement}</div>")));
+            sections.push(("Is the score a mere count?", format!("<div class=\"beside\">{agreement}</div>")));
         }
         if !self.standing.order.is_empty() {
             sections.push(("Best candidates", self.table()));
@@ -259,7 +262,7 @@ impl Subject<'_> {
                 if digits.len() <= 9 {
                     grouped(digits.parse().unwrap_or(0))
                 } else {
-                    format!("{}.{} × 10^{}", &digits[..1], &digits[1..2], digits.len() - 1)
+                    format!("{}.{} × 10<sup>{}</sup>", &digits[..1], &digits[1..2], digits.len() - 1)
                 }
             }
             Size::Open => "unbounded many".to_owned(),
@@ -324,30 +327,46 @@ impl Subject<'_> {
             "Limits",
             format!("{limits}; {} candidates were refused before scoring", grouped(self.study.rejected)),
         ));
-        let state = self.study.stopped.as_deref().unwrap_or("it has not: the same command goes on");
-        rows.push(("Ended", escape(state)));
+        let ended = match self.study.stopped.as_deref() {
+            None => "not yet: the same command goes on".to_owned(),
+            Some("budget") => "when as many candidates were scored as were asked for".to_owned(),
+            Some("exhausted") => "when no new candidate was left".to_owned(),
+            Some(reason) => escape(reason),
+        };
+        rows.push(("Ended", ended));
         Ok(rows
             .iter()
             .fold("<dl>".to_owned(), |html, (name, text)| html + &format!("<dt>{name}</dt><dd>{text}</dd>"))
             + "</dl>")
     }
 
-    fn winner_text(&self) -> String {
-        let Some(winner) = self.winner() else { return String::new() };
-        let candidate = self.candidate(winner);
-        let values: Vec<String> = (0..self.objectives.len())
-            .map(|place| {
-                format!("{} {}", self.axis(place), self.value_text(place, self.shown(winner, place)))
-            })
-            .collect();
-        format!(
-            "<p><code>{}</code>, trial {winner}: {}, {} parameters, {} multiply-adds, {}B of memory.</p>",
-            escape(&self.trials[winner].id),
-            escape(&values.join(", ")),
-            grouped(candidate.params),
-            short(candidate.flops),
-            short(candidate.architecture.memory().total())
-        )
+    /// The winner in numbers.
+    fn facts(&self, winner: usize) -> String {
+        let Candidate { architecture, params, flops, .. } = self.candidate(winner);
+        let mut rows = vec![("id".to_owned(), architecture.id()), ("trial".to_owned(), winner.to_string())];
+        for (place, objective) in self.objectives.iter().enumerate() {
+            if matches!(objective, Objective::Proxy(_)) {
+                rows.push((self.axis(place), self.value_text(place, self.shown(winner, place))));
+            }
+        }
+        rows.push(("parameters".into(), grouped(*params)));
+        let counts = architecture.params();
+        for part in Part::ALL {
+            if counts.part(part) > 0 {
+                rows.push((format!("in {}", part.name()), grouped(counts.part(part))));
+            }
+        }
+        rows.push(("multiply-adds".into(), grouped(*flops)));
+        rows.push(("memory".into(), format!("{}B", short(architecture.memory().total()))));
+        rows.extend(
+            text::gene_list(&self.space.write(architecture))
+                .into_iter()
+                .map(|(key, value, _)| (key.to_owned(), value)),
+        );
+        let row = |(name, value): &(String, String)| {
+            format!("<dt>{}</dt><dd class=\"code\">{}</dd>", escape(name), escape(value))
+        };
+        rows.iter().map(row).collect()
     }
 
     fn network_caption(&self, head: &str) -> String {
@@ -376,9 +395,10 @@ impl Subject<'_> {
         let mut html = "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Best candidates\"><table><thead><tr>".to_owned();
         for (i, name) in names.iter().enumerate() {
             let sorted = if i == 0 { " aria-sort=\"ascending\"" } else { "" };
+            let class = if i < names.len() - 2 { " class=\"count\"" } else { "" };
             let _ = write!(
                 html,
-                "<th scope=\"col\"{sorted}><button type=\"button\">{}</button></th>",
+                "<th scope=\"col\"{class}{sorted}><button type=\"button\">{}</button></th>",
                 escape(name)
             );
         }
