@@ -57,6 +57,10 @@ pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
         plot.point(&Point { x: x[*place], y: y[*place], class: "on", title: subject.title(trials[*place]) });
     }
     if let Some(winner) = subject.winner().and_then(place) {
+        if !on.contains(&winner) {
+            let title = subject.title(trials[winner]);
+            plot.point(&Point { x: x[winner], y: y[winner], class: "on", title });
+        }
         plot.ring(x[winner], y[winner], if several { "knee" } else { "best" });
     }
     let ties = if marked.len() < front.len() {

@@ -70,7 +70,10 @@ pub(super) fn chart(subject: &Subject) -> Result<Option<(Chart, String)>> {
 /// Where both ended, and where the random curve comes from or how to get it.
 fn caption(subject: &Subject, [own, random]: [Option<String>; 2]) -> String {
     let ended = match (own, random) {
-        (Some(own), Some(random)) => format!("The search ended at {own}, random search at {random}. "),
+        (Some(own), Some(random)) => {
+            let of = if subject.objectives.len() > 1 { " of the box that both span" } else { "" };
+            format!("The search ended at {own}, random search at {random}{of}. ")
+        }
         _ => String::new(),
     };
     ended
@@ -86,7 +89,7 @@ fn caption(subject: &Subject, [own, random]: [Option<String>; 2]) -> String {
             ),
             Baseline::Absent => format!(
                 "A candidate takes a pass through a network, so no random search was made for this report. To have it beside \
-                 this curve, run it into the same store and write the report again: {}",
+                 this curve, run it into the same store and write the report again: `{}`",
                 super::reproduce::command(subject, "random")
             ),
         }

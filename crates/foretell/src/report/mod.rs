@@ -165,8 +165,11 @@ impl Subject<'_> {
         let mut sections = vec![("What was searched, and how", self.how()?)];
         let mut figure = |name: &'static str, drawn: Option<(Chart, String)>| {
             let (chart, caption) = drawn?;
-            let html =
-                format!("<figure>{}<figcaption>{}</figcaption></figure>", chart.inside(), escape(&caption));
+            let html = format!(
+                "<figure>{}<figcaption>{}</figcaption></figure>",
+                chart.inside(),
+                text::prose(&caption)
+            );
             charts.push((name, chart));
             Some(html)
         };

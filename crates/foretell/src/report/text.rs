@@ -20,6 +20,15 @@ pub fn escape(text: &str) -> String {
     safe
 }
 
+/// Safe text in which what stood between backticks is code.
+pub(super) fn prose(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let part = |(i, part): (usize, &str)| {
+        if i % 2 == 1 { format!("<code>{}</code>", escape(part)) } else { escape(part) }
+    };
+    parts.map(part).collect()
+}
+
 /// 1234567 → 1,234,567.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
@@ -97,6 +106,12 @@ mod tests {
     #[test]
     fn markup_and_control_characters_lose_their_meaning() {
         assert_eq!(escape("<b onclick='x'>&\"\u{7}\n"), "&lt;b onclick=&#39;x&#39;&gt;&amp;&quot;\u{fffd}\n");
+    }
+
+    #[test]
+    fn backticks_make_code_and_nothing_else_does() {
+        assert_eq!(prose("run `a <b>` now"), "run <code>a &lt;b&gt;</code> now");
+        assert_eq!(prose("<code>"), "&lt;code&gt;");
     }
 
     #[test]
