@@ -9,26 +9,23 @@ mod chart;
 mod drawing;
 mod front;
 mod history;
+mod how;
 mod reproduce;
+mod table;
 pub mod text;
 
 use crate::architecture::{Architecture, Counter, Part};
 use crate::error::{Error, Result};
-use crate::proxy::Request;
-use crate::search;
-use crate::space::{self, Size, Space};
+use crate::space::{self, Space};
 use crate::store::{Study, Trial};
 use crate::study::{Baseline, Objective, Settings, Standing};
 use chart::Chart;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 use text::{escape, grouped, number, short};
 
 /// Stands near the beginning of every file that is made here.
 pub const MARK: &str = "foretell report";
-/// Rows of the table.
-const TOP: usize = 50;
 
 /// The page and its charts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,6 +158,7 @@ impl Subject<'_> {
         )
     }
 
+    /// The whole page; the charts in it are added to `charts`.
     fn page(&self, charts: &mut Vec<(&'static str, Chart)>) -> Result<String> {
         let mut sections = vec![("What was searched, and how", self.how()?)];
         let mut figure = |name: &'static str, drawn: Option<(Chart, String)>| {
@@ -187,7 +185,9 @@ impl Subject<'_> {
         let network = figure("network", network.map(|(chart, head)| (chart, self.network_caption(&head))));
         if let (Some(front), Some(history)) = (front, history) {
             let name = if several { "Pareto front" } else { "Best for each size" };
-            sections.push(("Found", format!("<div class=\"pair\"><div><h3>{name}</h3>{front}</div><div><h3>Best so far</h3>{history}</div></div>")));
+            let front = format!("<div><h3>{name}</h3>{front}</div>");
+            let history = format!("<div><h3>Best so far</h3>{history}</div>");
+            sections.push(("Found", format!("<div class=\"pair\">{front}{history}</div>")));
         }
         if let (Some(network), Some(winner)) = (network, self.winner()) {
             sections.push((
@@ -204,7 +204,7 @@ impl Subject<'_> {
         sections.push(("Failures", self.failures()));
         sections.push(("Reproduce", reproduce::section(self)));
         let body: String = sections.iter().fold(String::new(), |mut body, (name, html)| {
-            let _ = write!(body, "<section><h2>{name}</h2>{html}</section>\n");
+            let _ = writeln!(body, "<section><h2>{name}</h2>{html}</section>");
             body
         });
         let name = escape(&self.study.name);
@@ -255,94 +255,6 @@ impl Subject<'_> {
         }) + "</ul>"
     }
 
-    /// What was searched, for what, by what, within which limits.
-    fn how(&self) -> Result<String> {
-        let config = &self.study.config;
-        let definition = self.space.definition();
-        let size = match self.space.size() {
-            Size::Exact(size) => {
-                let digits = size.to_string();
-                if digits.len() <= 9 {
-                    grouped(digits.parse().unwrap_or(0))
-                } else {
-                    format!("{}.{} × 10<sup>{}</sup>", &digits[..1], &digits[1..2], digits.len() - 1)
-                }
-            }
-            Size::Open => "unbounded many".to_owned(),
-        };
-        let cited = |paper: &str| {
-            if paper.is_empty() { String::new() } else { format!(" <cite>{}</cite>", escape(paper)) }
-        };
-        let mut rows = vec![(
-            "Space",
-            format!(
-                "<b>{}</b>, {size} architectures. {}{}",
-                escape(&definition.name),
-                escape(&definition.about),
-                cited(&definition.paper)
-            ),
-        )];
-        for objective in self.objectives {
-            rows.push((
-                "Objective",
-                match objective {
-                    Objective::Proxy(label) => {
-                        let about = Request::parse(label)?.about();
-                        format!(
-                            "large <b>{}</b>: {} <code>{}</code>{}",
-                            escape(label),
-                            escape(about.sentence),
-                            escape(about.formula),
-                            cited(about.paper)
-                        )
-                    }
-                    Objective::Params => "few <b>parameters</b>".into(),
-                    Objective::Flops => "few <b>multiply-adds</b>, counted exactly".into(),
-                    Objective::Memory => {
-                        "little <b>memory</b> for a forward and backward of one input in f32".into()
-                    }
-                },
-            ));
-        }
-        let algorithm = config["algorithm"].as_str().unwrap_or_default();
-        let about = search::about(algorithm)?;
-        rows.push((
-            "Algorithm",
-            format!("<b>{}</b>: {}{}", escape(algorithm), escape(about.sentence), cited(about.paper)),
-        ));
-        let limits: Vec<String> = config["limits"]
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter_map(|(key, value)| {
-                let (bound, name) = key.split_once('_')?;
-                let name = match name {
-                    "params" => "parameters",
-                    "flops" => "multiply-adds",
-                    _ => "bytes of memory",
-                };
-                let bound = if bound == "min" { "at least" } else { "at most" };
-                Some(format!("{bound} {} {name}", grouped(value.as_u64()?)))
-            })
-            .collect();
-        let limits = if limits.is_empty() { "none".to_owned() } else { limits.join(", ") };
-        rows.push((
-            "Limits",
-            format!("{limits}; {} candidates were refused before scoring", grouped(self.study.rejected)),
-        ));
-        let ended = match self.study.stopped.as_deref() {
-            None => "not yet: the same command goes on".to_owned(),
-            Some("budget") => "when as many candidates were scored as were asked for".to_owned(),
-            Some("exhausted") => "when no new candidate was left".to_owned(),
-            Some(reason) => escape(reason),
-        };
-        rows.push(("Ended", ended));
-        Ok(rows
-            .iter()
-            .fold("<dl>".to_owned(), |html, (name, text)| html + &format!("<dt>{name}</dt><dd>{text}</dd>"))
-            + "</dl>")
-    }
-
     /// The winner in numbers.
     fn facts(&self, winner: usize) -> String {
         let Candidate { architecture, params, flops, .. } = self.candidate(winner);
@@ -383,90 +295,5 @@ impl Subject<'_> {
             "{head}. Input above, output below, all widths to one scale: pale the residual stream, blue the token mixing \
              cut into its heads, orange the feed-forward maps."
         )
-    }
-
-    /// The best candidates, to be sorted by any column.
-    fn table(&self) -> String {
-        let mut names = vec!["rank".to_owned(), "trial".to_owned()];
-        names.extend((0..self.objectives.len()).map(|place| self.axis(place)));
-        let counts: Vec<(&str, fn(&Self, usize) -> u64)> =
-            vec![("parameters", Self::params), ("multiply-adds", Self::flops), ("depth", Self::depth)];
-        let counts: Vec<_> =
-            counts.into_iter().filter(|(name, _)| names.iter().all(|known| known != name)).collect();
-        names.extend(counts.iter().map(|(name, _)| (*name).to_owned()));
-        names.extend(["id".to_owned(), "architecture".to_owned()]);
-        let mut html = "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Best candidates\"><table><thead><tr>".to_owned();
-        for (i, name) in names.iter().enumerate() {
-            let sorted = if i == 0 { " aria-sort=\"ascending\"" } else { "" };
-            let class = if i < names.len() - 2 { " class=\"count\"" } else { "" };
-            let _ = write!(
-                html,
-                "<th scope=\"col\"{class}{sorted}><button type=\"button\">{}</button></th>",
-                escape(name)
-            );
-        }
-        html += "</tr></thead><tbody>\n";
-        for (rank, trial) in self.standing.order.iter().copied().take(TOP).enumerate() {
-            let on_front = self.objectives.len() > 1 && self.standing.front.contains(&trial);
-            html += if on_front { "<tr class=\"front\">" } else { "<tr>" };
-            let mut cell = |value: f64, text: String| {
-                let _ = write!(html, "<td data-v=\"{value}\">{}</td>", escape(&text));
-            };
-            cell(rank as f64 + 1.0, (rank + 1).to_string());
-            cell(trial as f64, trial.to_string());
-            for place in 0..self.objectives.len() {
-                let value = self.shown(trial, place);
-                cell(value, self.value_text(place, value));
-            }
-            for (name, count) in &counts {
-                let value = count(self, trial);
-                cell(value as f64, if *name == "multiply-adds" { short(value) } else { grouped(value) });
-            }
-            let _ = writeln!(
-                html,
-                "<td class=\"code\">{}</td><td class=\"code genes\">{}</td></tr>",
-                escape(&self.trials[trial].id),
-                escape(&text::genes(&self.space.write(&self.candidate(trial).architecture)))
-            );
-        }
-        html += "</tbody></table></div>";
-        let shown = self.standing.order.len().min(TOP);
-        let marked = if self.objectives.len() > 1 { " Marked rows are on the front." } else { "" };
-        let _ = write!(
-            html,
-            "<p class=\"note\">The {shown} best of {} by {}.{marked} A column's name sorts by it.</p>",
-            grouped(self.standing.order.len() as u64),
-            escape(&self.axis(0))
-        );
-        html
-    }
-
-    /// How many failed in which way, each with the first such message.
-    fn failures(&self) -> String {
-        let mut kinds: BTreeMap<(&str, &str), (u64, &Trial, &str)> = BTreeMap::new();
-        for trial in self.trials {
-            for score in trial.scores.iter().filter(|score| score.status != "ok") {
-                let first = kinds.entry((&score.status, &score.proxy)).or_insert((0, trial, &score.message));
-                first.0 += 1;
-            }
-        }
-        if kinds.is_empty() {
-            return "<p>No candidate failed.</p>".to_owned();
-        }
-        let mut html = "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Failures\"><table><thead><tr><th scope=\"col\">kind</th>\
-                        <th scope=\"col\">proxy</th><th scope=\"col\">candidates</th><th scope=\"col\">the first</th></tr></thead><tbody>"
-            .to_owned();
-        for ((kind, proxy), (count, trial, message)) in kinds {
-            let _ = write!(
-                html,
-                "<tr><td>{}</td><td>{}</td><td>{}</td><td>trial {}: {}</td></tr>",
-                escape(kind),
-                escape(proxy),
-                grouped(count),
-                trial.number,
-                escape(message)
-            );
-        }
-        html + "</tbody></table></div>"
     }
 }

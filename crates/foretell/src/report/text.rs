@@ -66,7 +66,7 @@ pub fn number(x: f64) -> String {
     }
 }
 
-/// Each gene of an architecture with its value in words; lists last and said to be such.
+/// Each gene of an architecture with its value in words, and whether it is a list.
 pub(super) fn gene_list(object: &Map<String, Value>) -> Vec<(&str, String, bool)> {
     let plain = object.iter().filter(|(key, _)| !["space", "family", "id"].contains(&key.as_str()));
     let text = |value: &Value| match value {
