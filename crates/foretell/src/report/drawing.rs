@@ -104,7 +104,9 @@ impl Row {
             _ => {}
         }
         if !ffn.is_empty() {
-            words.push(format!("ffn {}", ffn.join(" ")));
+            let alike = ffn.len() > 1 && ffn.iter().all(|width| *width == ffn[0]);
+            let widths = if alike { format!("{} × {}", ffn.len(), ffn[0]) } else { ffn.join(" ") };
+            words.push(format!("ffn {widths}"));
         }
         if self.stream == 0 {
             words = vec![self.words.clone()];
@@ -190,7 +192,7 @@ mod tests {
     use crate::space;
     use serde_json::json;
 
-    /// Two layers, 128 wide: 2 heads of 64 and 4 of 32; 128 · 512 weights leave the words out.
+    /// Two layers, 128 wide: 2 heads of 64 and 4 of 32.
     #[test]
     fn widths_are_those_of_the_genes() {
         let gpt2 = space::read_architecture(&json!({
@@ -203,6 +205,18 @@ mod tests {
         assert_eq!(rows[1].numbers(), "4 × 32 · ffn 1220");
         // 4 · 128² + 4 · 128 of attention, 2 · 128 · 730 + 730 + 128 of the feed-forward map, 4 · 128 of two norms.
         assert_eq!(rows[0].weights, 66_048 + 187_738 + 512);
+    }
+
+    #[test]
+    fn equal_maps_are_counted() {
+        let row = |ffn: &[u64]| Row {
+            stream: 256,
+            heads: 4,
+            maps: [(256, true)].into_iter().chain(ffn.iter().map(|width| (*width, false))).collect(),
+            ..Row::default()
+        };
+        assert_eq!(row(&[1024, 1024, 1024]).numbers(), "4 × 64 · ffn 3 × 1024");
+        assert_eq!(row(&[1024, 512]).numbers(), "4 × 64 · ffn 1024 512");
     }
 
     #[test]
