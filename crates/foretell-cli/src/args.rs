@@ -42,6 +42,8 @@ pub enum Command {
     Best(Shown),
     /// The Pareto front of a study, with its volume and its knee.
     Front(Shown),
+    /// A study as one self-contained page: front, history, winner drawn to scale, agreement, table, how to reproduce it.
+    Report(Report),
     /// Checks a store page by page and every candidate by its digest.
     VerifyStore(StoreArgs),
     /// The search algorithms: the list, or one with its paper and options.
@@ -113,6 +115,23 @@ pub struct Shown {
     /// How many candidates are shown.
     #[arg(short, default_value_t = 20)]
     pub n: usize,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Args)]
+pub struct Report {
+    /// The name of a study; see foretell studies.
+    pub study: String,
+    /// The page to write. Default: the study's name with .html, here.
+    #[arg(short, long, value_name = "FILE.html")]
+    pub output: Option<PathBuf>,
+    /// Write the charts as drawings into this folder, too: front.svg, history.svg, agreement.svg, network.svg.
+    #[arg(long, value_name = "FOLDER")]
+    pub svg: Option<PathBuf>,
+    /// Overwrite files that are no reports.
+    #[arg(long)]
+    pub force: bool,
     #[command(flatten)]
     pub store: StoreArgs,
 }

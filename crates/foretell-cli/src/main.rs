@@ -9,6 +9,7 @@ mod output;
 mod progress;
 mod proxies;
 mod rank;
+mod report;
 mod sample;
 mod score;
 mod scoring;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Show(args) => studies::show(&args, json),
         Command::Best(args) => studies::best(&args, json),
         Command::Front(args) => studies::front(&args, json),
+        Command::Report(args) => report::run(&args, json),
         Command::VerifyStore(args) => studies::verify(&args, json),
         Command::Algorithms(args) => algorithms::run(&args, json),
         Command::Spaces(args) => spaces::run(&args, json),

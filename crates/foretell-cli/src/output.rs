@@ -2,8 +2,8 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use foretell::architecture::Architecture;
-use foretell::space;
-use serde_json::Value;
+pub use foretell::report::text::{grouped, number, short};
+use foretell::{report, space};
 use std::io::{self, Write};
 
 /// Writes a line to stdout; a reader that has gone away is no error.
@@ -33,29 +33,6 @@ pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> Table {
     table
 }
 
-/// 1234567 → 1,234,567.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// 5_300_000 → 5.30M.
-pub fn short(n: u64) -> String {
-    for (unit, name) in [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")] {
-        if n as f64 >= unit {
-            return format!("{:.2}{name}", n as f64 / unit);
-        }
-    }
-    n.to_string()
-}
-
 /// Three decimals without the leading zero, or a dash.
 pub fn decimals(x: Option<f64>) -> String {
     x.map_or("–".to_owned(), |x| format!("{x:.3}").replacen("0.", ".", 1))
@@ -63,19 +40,7 @@ pub fn decimals(x: Option<f64>) -> String {
 
 /// The genes of an architecture on one line.
 pub fn genes(architecture: &Architecture) -> String {
-    let object = space::write_architecture(architecture);
-    let plain = object.iter().filter(|(key, _)| !["space", "family"].contains(&key.as_str()));
-    let text = |value: &Value| match value {
-        Value::Array(list) if list.iter().all(|v| !v.is_object()) => {
-            let words: Vec<String> =
-                list.iter().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).collect();
-            format!("[{}]", words.join(" "))
-        }
-        Value::Array(list) => format!("[{} nodes]", list.len()),
-        Value::String(word) => word.clone(),
-        other => other.to_string(),
-    };
-    plain.map(|(key, value)| format!("{key} {}", text(value))).collect::<Vec<_>>().join("  ")
+    report::text::genes(&space::write_architecture(architecture))
 }
 
 /// A duration in the unit that suits it.
@@ -85,20 +50,6 @@ pub fn seconds(s: f64) -> String {
         s if s < 1e-3 => format!("{:.1} µs", 1e6 * s),
         s if s < 1.0 => format!("{:.1} ms", 1e3 * s),
         s => format!("{s:.1} s"),
-    }
-}
-
-/// Six significant digits, without an exponent where that is short.
-pub fn number(x: f64) -> String {
-    let magnitude = x.abs();
-    if x == 0.0 {
-        "0".to_owned()
-    } else if (1e-3..1e7).contains(&magnitude) {
-        let digits = (5 - magnitude.log10().floor() as i32).max(0) as usize;
-        let text = format!("{x:.digits$}");
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-    } else {
-        format!("{x:.5e}")
     }
 }
 

@@ -123,6 +123,7 @@ fn report(settings: &Settings, store: &Store, summary: &Summary, json: bool) -> 
     output::line(format!(
         "\nNext:\n  foretell best {name}{store} --json > winner.json && foretell score winner.json\n  \
          foretell show {name}{store}                 all candidates, best first\n  \
+         foretell report {name}{store}               one page with charts, to open in a browser\n  \
          foretell search … --proxy dss++{store}      by the score of T-Razor: a pass per candidate\n  \
          foretell search … --objective proxy --objective params{store}   a Pareto front",
         name = summary.name

@@ -140,7 +140,7 @@ pub fn print_front(loaded: &Loaded) -> Result<()> {
     Ok(())
 }
 
-fn open(args: &StoreArgs) -> Result<Store> {
+pub fn open(args: &StoreArgs) -> Result<Store> {
     Store::read(&path(args.store.as_deref()))
 }
 

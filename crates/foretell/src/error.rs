@@ -17,6 +17,14 @@ pub enum Error {
         /// What the operating system said.
         source: std::io::Error,
     },
+    /// A file or folder could not be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
     /// A name that is not in a catalogue.
     #[error("unknown {what} '{given}'{}; known: {known}", did_you_mean(nearest))]
     Unknown {
@@ -136,6 +144,7 @@ impl Error {
     pub fn kind(&self) -> &'static str {
         match self {
             Error::Read { .. } => "read",
+            Error::Write { .. } => "write",
             Error::Unknown { .. } => "unknown-name",
             Error::Input { .. } => "input",
             Error::Invalid { .. } => "invalid-architecture",

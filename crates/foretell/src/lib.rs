@@ -11,6 +11,7 @@
 //! 7. [`rank`]: scores → order and agreement; Kendall, Spearman, intervals, Pareto fronts.
 //! 8. [`search`]: what to try next; [`study`]: the loop around it; [`store`]: what was tried.
 //! 9. [`benchmark`]: published tables of really trained networks, and how well proxies rank them.
+//! 10. [`report`]: a study as one page, its charts as drawings.
 //!
 //! [`seed`] makes every random generator, [`catalogue`] finds things by name, [`error`] says what went wrong and what
 //! to do about it.
@@ -29,6 +30,7 @@ pub mod network;
 pub mod probe;
 pub mod proxy;
 pub mod rank;
+pub mod report;
 pub mod score;
 pub mod search;
 pub mod seed;

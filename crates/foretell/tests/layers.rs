@@ -22,6 +22,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "study",
         &["architecture", "catalogue", "error", "proxy", "rank", "score", "search", "seed", "space", "store"],
     ),
+    ("report", &["architecture", "error", "proxy", "rank", "search", "seed", "space", "store", "study"]),
     ("benchmark", &["architecture", "catalogue", "error", "proxy", "rank", "score", "space"]),
 ];
 

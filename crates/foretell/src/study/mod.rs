@@ -4,20 +4,22 @@
 //! the same call continues a study that was killed, and ends with the same trials, the same standing and the same hash.
 //! A candidate that fails is recorded with its kind and never ends a study.
 
+mod baseline;
 mod ground;
 mod objective;
 mod standing;
 
+pub use baseline::Baseline;
 pub use objective::Objective;
 pub use standing::Standing;
 
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Counter};
 use crate::error::{Error, Result};
 use crate::proxy::Request;
 use crate::score::{Cell, Options, Scorer};
 use crate::search::{self, Told};
 use crate::seed::Seed;
-use crate::space::{self, Limits, Space};
+use crate::space::{self, Bound, Limits, Space};
 use crate::store::{self, Store, Trial};
 use ground::SpaceGround;
 use serde_json::{Map, Value, json};
@@ -90,6 +92,31 @@ impl Settings {
             config["space_file"] = definition.text.as_str().into();
         }
         Ok(config)
+    }
+
+    /// The settings of a stored study: the inverse of [`config`](Self::config), without a budget.
+    pub fn of(config: &Value) -> Result<Self> {
+        let text = |key: &str| config[key].as_str().unwrap_or_default();
+        let space = match config["space_file"].as_str() {
+            Some(file) => space::parse(text("space"), file)?,
+            None => space::preset(text("space"))?,
+        };
+        let limit = |key: String| config["limits"][key].as_u64();
+        let bound = |name: &str| Bound {
+            min: limit(format!("min_{name}")).unwrap_or(0),
+            max: limit(format!("max_{name}")).unwrap_or(u64::MAX),
+        };
+        let published = config["limits"]["flops"] == "published";
+        let counter = if published { Counter::Published } else { Counter::Exact };
+        Ok(Settings {
+            space,
+            algorithm: text("algorithm").to_owned(),
+            objectives: Objective::of(config)?,
+            limits: Limits { params: bound("params"), flops: bound("flops"), counter },
+            memory: limit("max_memory".to_owned()),
+            budget: None,
+            seed: config["seed"].as_u64().unwrap_or(0),
+        })
     }
 
     /// A name that the same settings always get.

@@ -1,0 +1,103 @@
+//! `foretell report`: a study as one page, and its charts as drawings.
+
+use crate::args::Report;
+use crate::output;
+use crate::studies;
+use foretell::error::{Error, Result};
+use foretell::report;
+use foretell::study::Baseline;
+use serde_json::json;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// A report says what it is within this many bytes.
+const BEGINNING: u64 = 1024;
+
+pub fn run(args: &Report, json: bool) -> Result<()> {
+    let store = studies::open(&args.store)?;
+    let loaded = studies::load(&store, &args.study)?;
+    if loaded.trials.is_empty() {
+        let cure = "has no candidate yet: run its search first";
+        return Err(Error::input(format!("study '{}'", args.study), cure));
+    }
+    let page = args.output.clone().unwrap_or_else(|| file_name(&args.study).into());
+    let random = Baseline::of(&store, &loaded.study)?;
+    let report = report::write(&loaded.study, &loaded.trials, &loaded.hash, &random)?;
+    let mut files = vec![(page, report.html)];
+    if let Some(folder) = &args.svg {
+        fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.clone(), source })?;
+        files.extend(report.charts.into_iter().map(|(name, svg)| (folder.join(format!("{name}.svg")), svg)));
+    }
+    // Nothing is written if anything would be lost.
+    if !args.force {
+        files.iter().try_for_each(|(path, _)| refuse_foreign(path))?;
+    }
+    for (path, text) in &files {
+        replace(path, text)?;
+    }
+    let paths: Vec<&Path> = files.iter().map(|(path, _)| path.as_path()).collect();
+    if json {
+        output::line(json!({
+            "study": args.study, "report": paths[0], "charts": &paths[1..], "bytes": files[0].1.len(), "hash": loaded.hash,
+        }));
+        return Ok(());
+    }
+    files.iter().for_each(|(path, text)| {
+        output::line(format!("{}  {}B", path.display(), output::short(text.len() as u64)));
+    });
+    Ok(())
+}
+
+/// A file name in this folder, whatever the study is called.
+fn file_name(study: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let name: String = study.chars().take(100).map(plain).collect();
+    let name = name.trim_start_matches(['.', '-']);
+    format!("{}.html", if name.is_empty() { "report" } else { name })
+}
+
+/// Refuses to replace what was not written here.
+fn refuse_foreign(path: &Path) -> Result<()> {
+    let read = |source| Error::Read { path: path.into(), source };
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        file => file.map_err(read)?,
+    };
+    let mut beginning = Vec::new();
+    file.take(BEGINNING).read_to_end(&mut beginning).map_err(read)?;
+    if beginning.is_empty() || String::from_utf8_lossy(&beginning).contains(report::MARK) {
+        return Ok(());
+    }
+    let place = path.display().to_string();
+    Err(Error::input(place, "exists and is no report: choose another file, or say --force"))
+}
+
+/// Writes beside the file and renames, so that it is whole at any moment.
+fn replace(path: &Path, text: &str) -> Result<()> {
+    let mut name = path.file_name().map(|name| name.to_owned()).unwrap_or_default();
+    name.push(format!(".{}.part", std::process::id()));
+    let part: PathBuf = path.with_file_name(name);
+    let written = File::create(&part)
+        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&part, path));
+    written.map_err(|source| {
+        let _ = fs::remove_file(&part);
+        Error::Write { path: path.into(), source }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_never_leaves_the_folder() {
+        assert_eq!(file_name("../../etc/<b>passwd"), "etc--b-passwd.html");
+        assert_eq!(
+            file_name("autoformer-tiny-block-wise-559b1a1f"),
+            "autoformer-tiny-block-wise-559b1a1f.html"
+        );
+        assert_eq!(file_name(".."), "report.html");
+    }
+}

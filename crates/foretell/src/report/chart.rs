@@ -1,0 +1,304 @@
+//! Scales, ticks, marks and the frame of a chart, as SVG text.
+
+use super::text::escape;
+use std::fmt::Write;
+
+/// The width of every drawing, in its own units.
+pub(super) const WIDTH: f64 = 560.0;
+const HEIGHT: f64 = 340.0;
+const LEFT: f64 = 70.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 14.0;
+const BOTTOM: f64 = 52.0;
+/// How many marks that are not highlighted a chart draws at most.
+pub(super) const MARKS: usize = 1500;
+/// Positive numbers that span more than this are shown by their logarithm.
+const WIDE: f64 = 1000.0;
+
+/// A drawing, inside a page or on its own.
+pub(super) struct Chart {
+    /// What it shows, for who cannot see it.
+    pub(super) label: String,
+    pub(super) height: f64,
+    pub(super) body: String,
+}
+
+impl Chart {
+    /// The drawing as part of a page that holds `chart.css`.
+    pub(super) fn inside(&self) -> String {
+        let Chart { label, height, body } = self;
+        format!(
+            "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"group\" tabindex=\"0\" \
+             aria-roledescription=\"chart\" aria-label=\"{}\">{body}</svg>",
+            escape(label)
+        )
+    }
+
+    /// The drawing as a file.
+    pub(super) fn alone(&self) -> String {
+        let Chart { label, height, body } = self;
+        let (label, style) = (escape(label), include_str!("chart.css"));
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart alone\" viewBox=\"0 0 {WIDTH} {height:.0}\" \
+             width=\"{WIDTH}\" height=\"{height:.0}\" role=\"img\" aria-label=\"{label}\">\
+             <metadata>{}</metadata><style>{style}</style>\
+             <rect class=\"ground\" width=\"{WIDTH}\" height=\"{height:.0}\"/>{body}</svg>\n",
+            super::MARK
+        )
+    }
+}
+
+/// Where numbers lie between the two ends of an axis.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Scale {
+    low: f64,
+    high: f64,
+    log: bool,
+}
+
+impl Scale {
+    /// A scale that shows all these numbers, by logarithm if they are positive and span much; nothing for no number.
+    pub(super) fn of(numbers: impl Iterator<Item = f64>) -> Option<Self> {
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for number in numbers.filter(|number| number.is_finite()) {
+            (low, high) = (low.min(number), high.max(number));
+        }
+        if low > high {
+            return None;
+        }
+        if low > 0.0 && high / low > WIDE {
+            return Some(Scale { low: low / 1.2, high: high * 1.2, log: true });
+        }
+        let margin = if high > low { 0.04 * (high - low) } else { 0.05 * high.abs().max(1e-9) };
+        Some(Scale { low: low - margin, high: high + margin, log: false })
+    }
+
+    /// From 1 to `most` by logarithm.
+    pub(super) fn counting(most: f64) -> Self {
+        Scale { low: 1.0, high: most.max(2.0), log: true }
+    }
+
+    /// 0 at the lower end, 1 at the upper.
+    fn share(&self, number: f64) -> f64 {
+        let Scale { low, high, log } = *self;
+        if log { (number / low).ln() / (high / low).ln() } else { (number - low) / (high - low) }
+    }
+
+    /// Round numbers along the axis, with their texts.
+    fn ticks(&self) -> Vec<(f64, String)> {
+        let Scale { low, high, log } = *self;
+        if log {
+            let decades = (low.log10().ceil() as i32, high.log10().floor() as i32);
+            let stride = ((decades.1 - decades.0) / 6 + 1).max(1);
+            let factors: &[f64] = if decades.1 - decades.0 < 2 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+            let decades = (decades.0 - 1..=decades.1).filter(|decade| decade % stride == 0);
+            let all = decades.flat_map(|decade| factors.iter().map(move |f| f * 10_f64.powi(decade)));
+            return all.filter(|n| (low..=high).contains(n)).map(|n| (n, tick(n, n, n))).collect();
+        }
+        let rough = (high - low) / 5.0;
+        let power = 10_f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|f| f * power).into_iter().find(|step| *step >= rough);
+        let step = step.unwrap_or(10.0 * power);
+        let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+        let most = low.abs().max(high.abs());
+        (first..=last).map(|i| (i as f64 * step, tick(i as f64 * step, step, most))).collect()
+    }
+}
+
+/// A tick's text: no more digits than the step needs, in the unit of the largest.
+fn tick(number: f64, step: f64, most: f64) -> String {
+    let units = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| most >= *unit && most < 1e15).unwrap_or((1.0, ""));
+    let unit = if name == "k" { 1e3 } else { unit };
+    if number == 0.0 {
+        return "0".to_owned();
+    }
+    if !(1e-3..1e15).contains(&most) {
+        return format!("{number:.2e}").replace(".00e", "e").replace("0e", "e");
+    }
+    let digits = (-((step / unit).log10() + 1e-9).floor()).clamp(0.0, 9.0) as usize;
+    format!("{:.digits$}{name}", number / unit)
+}
+
+/// A point that can be pointed at.
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    /// How it looks; words of `chart.css`.
+    pub(super) class: &'static str,
+    /// What is said of it.
+    pub(super) title: String,
+}
+
+/// Two scales and what was drawn between them.
+pub(super) struct Plot {
+    x: Scale,
+    y: Scale,
+    body: String,
+}
+
+impl Plot {
+    /// A frame with ticks and the names of both axes.
+    pub(super) fn new(x: Scale, y: Scale, names: [&str; 2]) -> Self {
+        let mut plot = Plot { x, y, body: String::new() };
+        let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+        let mut body = String::new();
+        for (number, text) in x.ticks() {
+            let at = plot.at(number, 0.0).0;
+            let _ = write!(body, "<path class=\"grid\" d=\"M{at:.1} {TOP}V{bottom}\"/>");
+            let _ = write!(body, "<text x=\"{at:.1}\" y=\"{}\" class=\"mid\">{text}</text>", bottom + 18.0);
+        }
+        for (number, text) in y.ticks() {
+            let at = plot.at(1.0, number).1;
+            let _ = write!(body, "<path class=\"grid\" d=\"M{LEFT} {at:.1}H{right}\"/>");
+            let _ =
+                write!(body, "<text x=\"{}\" y=\"{:.1}\" class=\"end\">{text}</text>", LEFT - 7.0, at + 4.0);
+        }
+        let _ = write!(body, "<path class=\"axis\" d=\"M{LEFT} {TOP}V{bottom}H{right}\"/>");
+        let [x, y] = names.map(escape);
+        let middle = [(LEFT + right) / 2.0, (TOP + bottom) / 2.0];
+        let _ = write!(
+            body,
+            "<text x=\"{:.1}\" y=\"{}\" class=\"mid name\">{x}</text>",
+            middle[0],
+            HEIGHT - 10.0
+        );
+        let _ = write!(
+            body,
+            "<text transform=\"translate(14 {:.1})rotate(-90)\" class=\"mid name\">{y}</text>",
+            middle[1]
+        );
+        plot.body = body;
+        plot
+    }
+
+    /// Where a pair of numbers lies in the drawing.
+    pub(super) fn at(&self, x: f64, y: f64) -> (f64, f64) {
+        let wide = WIDTH - LEFT - RIGHT;
+        let high = HEIGHT - TOP - BOTTOM;
+        (LEFT + wide * self.x.share(x), TOP + high * (1.0 - self.y.share(y)))
+    }
+
+    /// A line that keeps its height until the next point, and on to the right end if asked.
+    pub(super) fn steps(&mut self, points: &[(f64, f64)], class: &str, to_end: bool) {
+        let Some(first) = points.first() else { return };
+        let start = self.at(first.0, first.1);
+        let mut path = format!("M{:.1} {:.1}", start.0, start.1);
+        for point in &points[1..] {
+            let (x, y) = self.at(point.0, point.1);
+            let _ = write!(path, "H{x:.1}V{y:.1}");
+        }
+        if to_end {
+            let _ = write!(path, "H{:.1}", WIDTH - RIGHT);
+        }
+        let _ = write!(self.body, "<path class=\"line {class}\" d=\"{path}\"/>");
+    }
+
+    /// A point with its words.
+    pub(super) fn point(&mut self, point: &Point) {
+        let (x, y) = self.at(point.x, point.y);
+        let radius = if point.class.is_empty() { 2.2 } else { 4.0 };
+        let _ = write!(
+            self.body,
+            "<circle class=\"p {}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"><title>{}</title></circle>",
+            point.class,
+            escape(&point.title)
+        );
+    }
+
+    /// A ring around a point, with a word beside it.
+    pub(super) fn ring(&mut self, x: f64, y: f64, word: &str) {
+        let (x, y) = self.at(x, y);
+        let (anchor, by) = if x > WIDTH * 0.7 { ("end", -11.0) } else { ("start", 11.0) };
+        let _ = write!(
+            self.body,
+            "<circle class=\"ring\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7.5\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" class=\"word {anchor}\">{}</text>",
+            x + by,
+            y + 15.0,
+            escape(word)
+        );
+    }
+
+    /// The names of the lines, in the corner.
+    pub(super) fn legend(&mut self, names: &[(&str, &str)]) {
+        for (i, (class, name)) in names.iter().enumerate() {
+            let y = HEIGHT - BOTTOM - 14.0 - 20.0 * (names.len() - 1 - i) as f64;
+            let x = WIDTH - RIGHT - 8.0;
+            let _ = write!(
+                self.body,
+                "<path class=\"line {class}\" d=\"M{:.1} {:.1}h24\"/><text x=\"{:.1}\" y=\"{y:.1}\" class=\"end\">{}</text>",
+                x - 24.0,
+                y - 4.0,
+                x - 30.0,
+                escape(name)
+            );
+        }
+    }
+
+    /// The whole drawing.
+    pub(super) fn chart(self, label: String) -> Chart {
+        Chart { label, height: HEIGHT, body: self.body }
+    }
+
+    /// Which of these places to draw so that at most [`MARKS`] remain: the first in each square of a grid.
+    pub(super) fn thin(&self, places: &[(f64, f64)]) -> Vec<usize> {
+        let mut kept: Vec<usize> = (0..places.len()).collect();
+        let mut side = 1.0;
+        while kept.len() > MARKS {
+            let mut taken = std::collections::HashSet::new();
+            let square = |i: &usize| {
+                let (x, y) = self.at(places[*i].0, places[*i].1);
+                ((x / side) as i64, (y / side) as i64)
+            };
+            kept.retain(|i| taken.insert(square(i)));
+            side *= 1.25;
+        }
+        kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 0 to 10 with a margin of .4: five steps of 2.16 are rounded up to 5; 1 to 1000 spans three decades.
+    #[test]
+    fn ticks_are_round_and_inside() {
+        let texts = |scale: Scale| scale.ticks().into_iter().map(|tick| tick.1).collect::<Vec<_>>();
+        assert_eq!(texts(Scale::of([0.0, 10.0].into_iter()).unwrap()), ["0", "5", "10"]);
+        assert_eq!(
+            texts(Scale::of([5.2e6, 6.0e6].into_iter()).unwrap()),
+            ["5.2M", "5.4M", "5.6M", "5.8M", "6.0M"]
+        );
+        assert_eq!(texts(Scale::counting(1000.0)), ["1", "10", "100", "1000"]);
+        assert_eq!(texts(Scale::counting(20_000.0)), ["1", "10", "100", "1000", "10k"]);
+        assert_eq!(texts(Scale::of([1e-9, 1e-5].into_iter()).unwrap()).len(), 5);
+        assert_eq!(texts(Scale::of([7.0, 7.0].into_iter()).unwrap()).first().unwrap(), "6.8");
+    }
+
+    #[test]
+    fn no_number_no_scale() {
+        assert_eq!(Scale::of([f64::NAN, f64::NEG_INFINITY].into_iter()), None);
+    }
+
+    /// The frame is 70 to 544 wide and 14 to 288 high; 1 to 100 by logarithm has 10 in the middle.
+    #[test]
+    fn numbers_lie_where_they_should() {
+        let unit = Scale { low: 0.0, high: 1.0, log: false };
+        let plot = Plot::new(Scale::counting(100.0), unit, ["a", "b"]);
+        let (x, y) = plot.at(10.0, 0.25);
+        assert!((x - 307.0).abs() < 1e-9 && (y - 219.5).abs() < 1e-9, "{x} {y}");
+    }
+
+    #[test]
+    fn thinning_keeps_the_first_of_each_square_and_both_ends() {
+        let unit = Scale { low: 0.0, high: 1.0, log: false };
+        let plot = Plot::new(unit, unit, ["a", "b"]);
+        let places: Vec<(f64, f64)> =
+            (0..100_000).map(|i| (f64::from(i % 317) / 316.0, f64::from(i / 317) / 315.0)).collect();
+        let kept = plot.thin(&places);
+        assert!((MARKS / 2..=MARKS).contains(&kept.len()), "{}", kept.len());
+        assert_eq!((kept[0], plot.thin(&places[..900]).len()), (0, 900));
+    }
+}

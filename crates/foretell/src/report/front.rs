@@ -1,0 +1,97 @@
+//! The trade-off: the Pareto front of two objectives, or the best score for each size.
+
+use super::Subject;
+use super::chart::{Chart, Plot, Point, Scale};
+use super::text::grouped;
+use crate::rank;
+use crate::study::Objective;
+
+/// The chart and what is to be said under it.
+pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
+    let values = &subject.standing.values;
+    let several = subject.objectives.len() > 1;
+    let trials = &subject.standing.order;
+    // One objective stands against the size, two or more show their first two.
+    let (x_name, x): (String, Vec<f64>) = if several {
+        (subject.axis(1), trials.iter().map(|trial| subject.shown(*trial, 1)).collect())
+    } else if subject.objectives[0] == Objective::Params {
+        ("multiply-adds".into(), trials.iter().map(|trial| subject.flops(*trial) as f64).collect())
+    } else {
+        ("parameters".into(), trials.iter().map(|trial| subject.params(*trial) as f64).collect())
+    };
+    let y: Vec<f64> = trials.iter().map(|trial| subject.shown(*trial, 0)).collect();
+    let mut plot =
+        Plot::new(Scale::of(x.iter().copied())?, Scale::of(y.iter().copied())?, [&x_name, &subject.axis(0)]);
+    let mut place_of = vec![None; values.len()];
+    trials.iter().enumerate().for_each(|(place, trial)| place_of[*trial] = Some(place));
+    let place = |trial: usize| place_of[trial];
+    let mut front: Vec<usize> = if several {
+        subject.standing.front.iter().filter_map(|trial| place(*trial)).collect()
+    } else {
+        let better = |place: usize| values[trials[place]].as_ref().map_or(f64::NEG_INFINITY, |v| v[0]);
+        let points: Vec<Vec<f64>> = (0..trials.len()).map(|place| vec![better(place), -x[place]]).collect();
+        rank::pareto_front(&points)
+    };
+    front.sort_by(|a, b| x[*a].total_cmp(&x[*b]).then(a.cmp(b)));
+    let on: std::collections::HashSet<usize> = front.iter().copied().collect();
+    // By trial, so that the squares of the thinning keep the earliest.
+    let mut rest: Vec<usize> = (0..trials.len()).filter(|place| !on.contains(place)).collect();
+    rest.sort_by_key(|place| trials[*place]);
+    let places: Vec<(f64, f64)> = rest.iter().map(|place| (x[*place], y[*place])).collect();
+    let kept = plot.thin(&places);
+    for i in &kept {
+        plot.point(&Point {
+            x: places[*i].0,
+            y: places[*i].1,
+            class: "",
+            title: subject.title(trials[rest[*i]]),
+        });
+    }
+    if subject.objectives.len() <= 2 {
+        plot.steps(&front.iter().map(|place| (x[*place], y[*place])).collect::<Vec<_>>(), "a", false);
+    }
+    // Equals lie on top of each other: one mark speaks for all.
+    let mut marked = front.clone();
+    marked.dedup_by_key(|place| (x[*place].to_bits(), y[*place].to_bits()));
+    for place in &marked {
+        plot.point(&Point { x: x[*place], y: y[*place], class: "on", title: subject.title(trials[*place]) });
+    }
+    if let Some(winner) = subject.winner().and_then(place) {
+        if !on.contains(&winner) {
+            let title = subject.title(trials[winner]);
+            plot.point(&Point { x: x[winner], y: y[winner], class: "on", title });
+        }
+        plot.ring(x[winner], y[winner], if several { "knee" } else { "best" });
+    }
+    let ties = if marked.len() < front.len() {
+        format!(" (with ties, at {} places)", grouped(marked.len() as u64))
+    } else {
+        String::new()
+    };
+    let mut caption = if several {
+        format!(
+            "{} of {} candidates{ties} are beaten by no other in every objective. They cover {:.3} of the box from the \
+             worst to the best value of each objective; the knee is nearest to the best of all.",
+            grouped(front.len() as u64),
+            grouped(trials.len() as u64),
+            subject.standing.hypervolume
+        )
+    } else {
+        format!(
+            "Each point is a candidate; the line joins the {}{ties} that no smaller one reaches.",
+            grouped(front.len() as u64)
+        )
+    };
+    if kept.len() < rest.len() {
+        caption += &format!(
+            " Points are thinned: {} of {} others are drawn, the first in each spot.",
+            grouped(kept.len() as u64),
+            grouped(rest.len() as u64)
+        );
+    }
+    let label = format!(
+        "{} against {x_name}. {caption} Arrow keys walk along the highlighted points.",
+        subject.axis(0)
+    );
+    Some((plot.chart(label), caption))
+}

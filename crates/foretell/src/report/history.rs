@@ -1,0 +1,166 @@
+//! How good the best was after how many candidates, with random search beside it.
+
+use super::Subject;
+use super::chart::{Chart, Plot, Point, Scale};
+use super::text::grouped;
+use crate::error::Result;
+use crate::rank;
+use crate::store::Trial;
+use crate::study::{Baseline, Standing};
+
+/// Places along the curve of a front at which its volume is taken.
+const STOPS: usize = 60;
+
+/// A place on a curve: after how many candidates, how good, and which candidate brought it there.
+type Stop = (u64, f64, Option<usize>);
+
+/// The chart and what is to be said under it.
+pub(super) fn chart(subject: &Subject) -> Result<Option<(Chart, String)>> {
+    // Scores that rank within a set must be ranked within one set: that of both searches.
+    let mut union: Vec<Trial> = subject.trials.to_vec();
+    union.extend(subject.random.trials().into_iter().flatten().cloned());
+    let standing = Standing::new(subject.objectives, &union)?;
+    let (own, random) = standing.values.split_at(subject.trials.len());
+    let several = subject.objectives.len() > 1;
+    let curve =
+        |values: &[Option<Vec<f64>>]| if several { volumes(values, &standing.values) } else { bests(values) };
+    let sign = if several { 1.0 } else { subject.sign(0) };
+    let curves = [curve(own), curve(random)].map(|curve| {
+        curve.into_iter().map(|(count, value, trial)| (count, sign * value, trial)).collect::<Vec<Stop>>()
+    });
+    let Some(y) = Scale::of(curves.iter().flatten().map(|stop| stop.1)) else { return Ok(None) };
+    let name = if several {
+        "share of the box covered".to_owned()
+    } else {
+        format!("best {} so far", subject.axis(0))
+    };
+    let most = subject.trials.len().max(random.len()) as f64;
+    let mut plot = Plot::new(Scale::counting(most), y, ["candidates scored (logarithmic)", &name]);
+    let words = |of: &str, stop: &Stop, trials: &[Trial]| match stop.2 {
+        Some(trial) => format!("{of}, best from here on\n{}", subject.title_of(&trials[trial], stop.1)),
+        None => format!("{of}, after {} candidates\ncovers {:.3} of the box", grouped(stop.0), stop.1),
+    };
+    let kinds = [
+        ("b", "low", "random search", &union[subject.trials.len()..]),
+        ("a", "on", "this search", subject.trials),
+    ];
+    for ((line, class, of, trials), curve) in kinds.into_iter().zip(curves.iter().rev()) {
+        plot.steps(
+            &curve.iter().map(|stop| (stop.0 as f64, stop.1)).collect::<Vec<_>>(),
+            line,
+            trials.len() as f64 == most,
+        );
+        for stop in curve {
+            plot.point(&Point { x: stop.0 as f64, y: stop.1, class, title: words(of, stop, trials) });
+        }
+    }
+    plot.legend(if random.is_empty() {
+        &[("a", "this search")]
+    } else {
+        &[("a", "this search"), ("b", "random search")]
+    });
+    let end = |value: f64| if several { format!("{value:.3}") } else { subject.value_text(0, value) };
+    let ends = [&curves[0], &curves[1]].map(|curve| curve.last().map(|stop| end(stop.1)));
+    let caption = caption(subject, ends);
+    let label =
+        format!("{name} against candidates scored. {caption} Arrow keys walk along the highlighted points.");
+    Ok(Some((plot.chart(label), caption)))
+}
+
+/// Where both ended, and where the random curve comes from or how to get it.
+fn caption(subject: &Subject, [own, random]: [Option<String>; 2]) -> String {
+    let ended = match (own, random) {
+        (Some(own), Some(random)) => {
+            let of = if subject.objectives.len() > 1 { " of the box that both span" } else { "" };
+            format!("The search ended at {own}, random search at {random}{of}. ")
+        }
+        _ => String::new(),
+    };
+    ended
+        + &match subject.random {
+            Baseline::Itself => "This study is a random search itself.".to_owned(),
+            Baseline::Drawn(trials) => format!(
+                "Random search: {} draws inside the same limits with the same seed, made for this report.",
+                grouped(trials.len() as u64)
+            ),
+            Baseline::Stored { name, trials } => format!(
+                "Random search: the first {} candidates of study '{name}' in the same store.",
+                grouped(trials.len() as u64)
+            ),
+            Baseline::Absent => format!(
+                "A candidate takes a pass through a network, so no random search was made for this report. To have it beside \
+                 this curve, run it into the same store and write the report again: `{}`",
+                super::reproduce::command(subject, "random")
+            ),
+        }
+}
+
+/// Every candidate that was better than all before it.
+fn bests(values: &[Option<Vec<f64>>]) -> Vec<Stop> {
+    let mut stops: Vec<Stop> = Vec::new();
+    for (trial, value) in values.iter().enumerate() {
+        let Some(value) = value.as_ref().map(|value| value[0]).filter(|value| value.is_finite()) else {
+            continue;
+        };
+        if stops.last().is_none_or(|best| value > best.1) {
+            stops.push((trial as u64 + 1, value, Some(trial)));
+        }
+    }
+    stops
+}
+
+/// The share of the box that all values span which the front covers, at stops evenly spaced by logarithm.
+fn volumes(values: &[Option<Vec<f64>>], all: &[Option<Vec<f64>>]) -> Vec<Stop> {
+    let axes = all.iter().flatten().next().map_or(0, Vec::len);
+    let end = |axis: usize, pick: fn(f64, f64) -> f64, from: f64| {
+        all.iter().flatten().map(|v| v[axis]).fold(from, pick)
+    };
+    let box_: Vec<(f64, f64)> = (0..axes)
+        .map(|axis| (end(axis, f64::min, f64::INFINITY), end(axis, f64::max, f64::NEG_INFINITY)))
+        .collect();
+    // The small addition keeps what is worst in one objective from counting nothing in the others.
+    let unit = |value: &Vec<f64>| -> Vec<f64> {
+        let share =
+            |(x, (low, high)): (&f64, &(f64, f64))| if high > low { (x - low) / (high - low) } else { 1.0 };
+        value.iter().zip(&box_).map(|pair| share(pair) + 1e-9).collect()
+    };
+    let count = values.len();
+    let mut ends: Vec<usize> =
+        (0..=STOPS).map(|i| (count as f64).powf(i as f64 / STOPS as f64).round() as usize).collect();
+    ends.dedup();
+    let (mut front, mut from, mut stops) = (Vec::new(), 0, Vec::new());
+    for end in ends.into_iter().filter(|end| *end <= count) {
+        front.extend(values[from..end].iter().flatten().map(&unit));
+        front = rank::pareto_front(&front).into_iter().map(|i| front[i].clone()).collect();
+        if !front.is_empty() {
+            stops.push((end as u64, rank::hypervolume(&front, &vec![0.0; axes]).min(1.0), None));
+        }
+        from = end;
+    }
+    stops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_beats_all_before_is_a_stop() {
+        let values =
+            [Some(vec![1.0]), None, Some(vec![3.0]), Some(vec![2.0]), Some(vec![3.0]), Some(vec![4.0])];
+        assert_eq!(bests(&values), [(1, 1.0, Some(0)), (3, 3.0, Some(2)), (6, 4.0, Some(5))]);
+    }
+
+    /// In the box from (0, 0) to (4, 4): (2, 2) covers 1/4, with (4, 1) beside it 1/4 + 1/8, with (4, 4) all.
+    #[test]
+    fn the_front_covers_more_and_more() {
+        let values: Vec<_> =
+            [[0.0, 0.0], [2.0, 2.0], [4.0, 1.0], [4.0, 4.0]].map(|value| Some(value.to_vec())).to_vec();
+        let stops = volumes(&values, &values);
+        let counts: Vec<u64> = stops.iter().map(|stop| stop.0).collect();
+        assert_eq!(counts, [1, 2, 3, 4]);
+        for (stop, share) in stops.iter().zip([0.0, 0.25, 0.375, 1.0]) {
+            assert!((stop.1 - share).abs() < 1e-6, "{stop:?}");
+        }
+    }
+}
