@@ -26,6 +26,7 @@ pub mod catalogue;
 #[allow(unsafe_code)] // The one module that may; each use says why it is sound.
 pub mod engine;
 pub mod error;
+pub mod latency;
 pub mod network;
 pub mod probe;
 pub mod proxy;

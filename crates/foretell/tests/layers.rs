@@ -14,6 +14,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("probe", &["architecture", "engine", "error", "network", "seed"]),
     ("space", &["architecture", "catalogue", "error", "seed"]),
     ("proxy", &["architecture", "catalogue", "engine", "error", "network", "probe", "rank", "space"]),
+    ("latency", &["architecture", "engine", "error", "network", "probe", "seed", "space"]),
     ("rank", &[]),
     ("score", &["architecture", "error", "network", "probe", "proxy", "rank", "seed"]),
     ("search", &["catalogue", "error", "rank", "seed"]),

@@ -13,6 +13,7 @@ use super::matmul::Mat;
 use super::scalar::Scalar;
 use super::tridiagonal::eigenvalues;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::linalg::solvers::Solve;
 use faer::{Accum, Par, Side};
 use std::fmt;
 
@@ -136,6 +137,17 @@ fn kernel_norm(x: &faer::Mat<f64>, d: &faer::Mat<f64>) -> Option<f64> {
     roots(&eigenvalues(middle).ok()?, kx.norm_l2() * kd.norm_l2())
 }
 
+/// The x with the least ‖A x − b‖² + λ‖x‖².
+pub fn ridge<S: Scalar>(a: Mat<'_, S>, b: &[f64], lambda: f64) -> Result<Vec<f64>, Unsolved> {
+    assert_eq!(a.rows(), b.len(), "ridge: rows");
+    let a = dense(a)?;
+    let mut normal = a.transpose() * &a;
+    (0..a.ncols()).for_each(|i| normal[(i, i)] += lambda);
+    let right = a.transpose() * faer::Mat::from_fn(b.len(), 1, |i, _| b[i]);
+    let x = normal.llt(Side::Lower).map_err(|_| Unsolved)?.solve(right);
+    Ok((0..a.ncols()).map(|i| x[(i, 0)]).collect())
+}
+
 /// ln |det A|; −∞ where A is singular.
 pub fn log_abs_det<S: Scalar>(a: Mat<'_, S>) -> Result<f64, Unsolved> {
     assert_eq!(a.rows(), a.cols(), "log |det|: not square");
@@ -207,6 +219,13 @@ mod tests {
     }
 
     /// Independent rows, repeated rows and a product wider than its factors.
+    /// One unknown: x = Σ a b / (Σ a² + λ).
+    #[test]
+    fn ridge_by_hand() {
+        let found = ridge(Mat::new(&[1.0, 2.0, 2.0], 3, 1), &[1.0, 3.0, 4.0], 1.0).unwrap();
+        close(found[0], 1.5);
+    }
+
     #[test]
     fn nuclear_norm_of_factors() {
         for (r, m, n, repeat) in [(10, 30, 20, false), (10, 30, 20, true), (25, 12, 40, false)] {
