@@ -55,14 +55,18 @@ fn settings(args: &Search) -> Result<Settings> {
         memory: args.max_memory,
         budget: args.budget,
         seed: args.seed,
+        shard: args.shard,
+        evaluator: args.evaluator.evaluator()?,
+        evaluate_top: args.evaluator.evaluate_top,
     })
 }
 
 fn report(settings: &Settings, store: &Store, summary: &Summary, json: bool) -> Result<()> {
     let loaded = studies::load(store, &summary.name)?;
-    let Some(winner) = loaded.standing.knee.filter(|_| settings.objectives.len() > 1).or(loaded.best())
-    else {
-        eprintln!("foretell: study '{}': every candidate failed: {}", summary.name, loaded.failures());
+    let knee =
+        loaded.standing.knee.filter(|_| settings.objectives.len() > 1 && loaded.evaluations.is_empty());
+    let Some(winner) = knee.or(loaded.best()) else {
+        eprintln!("foretell: study '{}': nothing was found; failures: {}", summary.name, loaded.failures()?);
         return Ok(());
     };
     let architecture = loaded.architecture(winner)?;
@@ -92,11 +96,16 @@ fn report(settings: &Settings, store: &Store, summary: &Summary, json: bool) -> 
         summary.name, progress.done, progress.rejected, progress.failed, summary.stopped
     ));
     if progress.failed > 0 {
-        output::line(format!("failures: {}", loaded.failures()));
+        output::line(format!("failures: {}", loaded.failures()?));
     }
     if settings.objectives.len() > 1 {
         output::line("");
         studies::print_front(&loaded)?;
+    }
+    if let Some(said) = loaded.evaluations.first() {
+        let trials: Vec<usize> = loaded.evaluations.iter().map(|said| said.trial as usize).collect();
+        output::line(format!("\nevaluated by {}", said.evaluator));
+        output::line(loaded.table(&trials)?);
     }
     output::line(format!("\nwinner {}\n", architecture.id()));
     output::line(drawing(&architecture));

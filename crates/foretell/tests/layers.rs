@@ -20,7 +20,19 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("store", &["error"]),
     (
         "study",
-        &["architecture", "catalogue", "error", "proxy", "rank", "score", "search", "seed", "space", "store"],
+        &[
+            "architecture",
+            "benchmark",
+            "catalogue",
+            "error",
+            "proxy",
+            "rank",
+            "score",
+            "search",
+            "seed",
+            "space",
+            "store",
+        ],
     ),
     ("benchmark", &["architecture", "catalogue", "error", "proxy", "rank", "score", "space"]),
 ];

@@ -1,6 +1,6 @@
 //! A space inside limits, as searchers see it.
 
-use super::{Objective, Settings};
+use super::{Evaluator, Objective, Settings, Shard, Watch};
 use crate::architecture::{Architecture, Block};
 use crate::error::{Error, Result};
 use crate::proxy::{Request, Score};
@@ -8,8 +8,11 @@ use crate::score::Scorer;
 use crate::search::{Ground, Moves, Nth, Told, Whole};
 use crate::seed::{Rng, Seed};
 use crate::space::{Feasible, Limits, Size, Space};
+use crate::store::{self, Evaluation, Store, Trial};
 use rand::seq::IndexedRandom;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Mutex;
+use std::time::Instant;
 
 /// How often a child is made anew before a random point takes its place: at a limit most children break it.
 const TRIES: usize = 200;
@@ -17,9 +20,11 @@ const TRIES: usize = 200;
 const SAMPLES: usize = 1000;
 /// Draws after which a limit on memory is taken to be out of reach.
 const DRAWS: usize = 10_000;
+/// Draws per shard after which one is taken to have nothing left of its own, and takes what others have.
+const DRAWS_OF_OTHERS: u64 = 30;
 
 /// The feasible part of a space, and what was asked for so far.
-pub(super) struct SpaceGround<'s> {
+pub(super) struct SpaceGround<'s, 'e> {
     moves: SpaceMoves<'s>,
     settings: &'s Settings,
     /// One per objective that is a proxy.
@@ -29,6 +34,74 @@ pub(super) struct SpaceGround<'s> {
     pub(super) rejected: u64,
     /// Whether new points have run out.
     pub(super) exhausted: bool,
+    /// What is really known of points, where somebody evaluates.
+    evaluations: Option<Evaluations<'e>>,
+}
+
+/// What an evaluator said so far, and how to ask it further.
+pub(super) struct Evaluations<'s> {
+    evaluator: &'s dyn Evaluator,
+    store: &'s Mutex<&'s mut Store>,
+    study: &'s store::Study,
+    watch: &'s dyn Watch,
+    /// The trial of each architecture told so far.
+    trials: HashMap<String, u64>,
+    /// What was said of a trial.
+    known: HashMap<u64, Evaluation>,
+    digest: [u8; 32],
+    /// What could not be stored.
+    failure: Option<Error>,
+}
+
+impl<'s> Evaluations<'s> {
+    pub(super) fn new(
+        evaluator: &'s dyn Evaluator,
+        store: &'s Mutex<&'s mut Store>,
+        study: &'s store::Study,
+        (known, digest): (Vec<Evaluation>, [u8; 32]),
+        watch: &'s dyn Watch,
+    ) -> Result<Self> {
+        if let Some(other) = known.iter().find(|known| known.evaluator != evaluator.label()) {
+            let reason = format!("was evaluated by {}: choose another --name", other.evaluator);
+            return Err(Error::input(format!("study '{}'", study.name), reason));
+        }
+        let known = known.into_iter().map(|known| (known.trial, known)).collect();
+        Ok(Evaluations {
+            evaluator,
+            store,
+            study,
+            watch,
+            trials: HashMap::new(),
+            known,
+            digest,
+            failure: None,
+        })
+    }
+
+    fn worth(&mut self, point: &Architecture) -> f64 {
+        let trial = self.trials.get(&point.id()).copied();
+        let Some(trial) = trial.filter(|_| self.failure.is_none()) else { return f64::NEG_INFINITY };
+        if !self.known.contains_key(&trial) {
+            let start = Instant::now();
+            let mut said = Evaluation { trial, evaluator: self.evaluator.label(), ..Evaluation::default() };
+            match self.evaluator.evaluate(point) {
+                Ok(value) => (said.status, said.value) = ("ok".to_owned(), value),
+                Err(failure) => {
+                    (said.status, said.message) = (failure.status.to_owned(), failure.message);
+                    said.value = f64::NAN;
+                }
+            }
+            said.seconds = start.elapsed().as_secs_f64();
+            let mut store = self.store.lock().expect("no holder panics");
+            match store.evaluated(self.study, self.known.len() as u64, &said, &self.digest) {
+                Ok(digest) => self.digest = digest,
+                Err(error) => self.failure = Some(error),
+            }
+            self.watch.evaluated(trial, said.value());
+            self.known.insert(trial, said);
+        }
+        self.known[&trial].value().unwrap_or(f64::NEG_INFINITY)
+    }
 }
 
 struct SpaceMoves<'s> {
@@ -36,9 +109,10 @@ struct SpaceMoves<'s> {
     inside: Option<Box<dyn Feasible + 's>>,
     /// The slots outside the positions that may vary.
     varying: Vec<usize>,
+    shard: Option<Shard>,
 }
 
-impl<'s> SpaceGround<'s> {
+impl<'s, 'e> SpaceGround<'s, 'e> {
     pub(super) fn new(settings: &'s Settings, scorer: &'s Scorer) -> Result<Self> {
         let space = &*settings.space;
         let open = Limits { counter: settings.limits.counter, ..Limits::default() };
@@ -51,15 +125,22 @@ impl<'s> SpaceGround<'s> {
             _ => None,
         });
         let ground = SpaceGround {
-            moves: SpaceMoves { space, inside, varying },
+            moves: SpaceMoves { space, inside, varying, shard: settings.shard },
             settings,
             requests: requests.collect(),
             seen: HashSet::new(),
             rejected: 0,
             exhausted: false,
+            evaluations: None,
         };
         ground.refuse_impossible_memory()?;
         Ok(ground)
+    }
+
+    /// The same with somebody who evaluates.
+    pub(super) fn with<'n>(self, evaluations: Option<Evaluations<'n>>) -> SpaceGround<'s, 'n> {
+        let SpaceGround { moves, settings, requests, seen, rejected, exhausted, .. } = self;
+        SpaceGround { moves, settings, requests, seen, rejected, exhausted, evaluations }
     }
 
     fn refuse_impossible_memory(&self) -> Result<()> {
@@ -104,6 +185,28 @@ impl<'s> SpaceGround<'s> {
         self.seen.insert(point.id())
     }
 
+    /// Which trials some architectures became.
+    pub(super) fn number(&mut self, trials: &[Trial]) {
+        if let Some(evaluations) = &mut self.evaluations {
+            evaluations.trials.extend(trials.iter().map(|trial| (trial.id.clone(), trial.number)));
+        }
+    }
+
+    /// What went wrong while a searcher asked.
+    pub(super) fn sound(&mut self) -> Result<()> {
+        self.evaluations.as_mut().and_then(|evaluations| evaluations.failure.take()).map_or(Ok(()), Err)
+    }
+
+    /// The `k` best points in the first objective; of equals the earlier.
+    pub(super) fn best(&self, told: &[Told<Architecture>], k: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..told.len()).collect();
+        let fitness = self.fitness(0, told, &order);
+        order.retain(|place| fitness[*place] > f64::NEG_INFINITY);
+        order.sort_by(|a, b| fitness[*b].total_cmp(&fitness[*a]));
+        order.truncate(k);
+        order
+    }
+
     /// The best of all points in the first objective, given the best before those from `from` on were added.
     pub(super) fn leader(
         &self,
@@ -127,8 +230,14 @@ impl<'s> SpaceGround<'s> {
 
 impl Moves<Architecture> for SpaceMoves<'_> {
     fn sample(&self, rng: &mut Rng) -> Architecture {
-        let inside = self.inside.as_ref().and_then(|inside| inside.sample(false, rng).ok());
-        inside.unwrap_or_else(|| self.space.sample(rng))
+        let mut draw = || {
+            let inside = self.inside.as_ref().and_then(|inside| inside.sample(false, rng).ok());
+            inside.unwrap_or_else(|| self.space.sample(rng))
+        };
+        let Some(shard) = self.shard else { return draw() };
+        let tries = DRAWS_OF_OTHERS * shard.of();
+        let own = (0..tries).map(|_| draw()).find(|point| shard.owns(&point.id()));
+        own.unwrap_or_else(draw)
     }
 
     fn redraw(
@@ -170,7 +279,7 @@ impl Moves<Architecture> for SpaceMoves<'_> {
     }
 }
 
-impl Ground<Architecture> for SpaceGround<'_> {
+impl Ground<Architecture> for SpaceGround<'_, '_> {
     fn fresh(
         &mut self,
         rng: &mut Rng,
@@ -193,7 +302,8 @@ impl Ground<Architecture> for SpaceGround<'_> {
     }
 
     fn nth(&mut self, index: u64) -> Nth<Architecture> {
-        match self.moves.space.at(&index.into()) {
+        let index = self.settings.shard.map_or(Some(index), |shard| shard.nth(index));
+        match index.and_then(|index| self.moves.space.at(&index.into())) {
             None => {
                 self.exhausted = true;
                 Nth::End
@@ -222,6 +332,10 @@ impl Ground<Architecture> for SpaceGround<'_> {
 
     fn moves(&self) -> &dyn Moves<Architecture> {
         &self.moves
+    }
+
+    fn worth(&mut self, point: &Architecture) -> Option<f64> {
+        self.evaluations.as_mut().map(|evaluations| evaluations.worth(point))
     }
 }
 

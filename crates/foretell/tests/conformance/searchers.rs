@@ -4,7 +4,7 @@ use foretell::architecture::Architecture;
 use foretell::score::Options;
 use foretell::search::catalogue;
 use foretell::space::{self, Bound, Limits, Space};
-use foretell::store::{Store, Trial};
+use foretell::store::{Ranks, Store, Trial};
 use foretell::study::{self, Objective, Settings, Summary};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -116,6 +116,7 @@ fn settings_of(other: &Settings) -> Settings {
         space: other.space.clone(),
         algorithm: other.algorithm.clone(),
         objectives: other.objectives.clone(),
+        evaluator: other.evaluator.clone(),
         ..*other
     }
 }
@@ -176,7 +177,7 @@ fn several_objectives_give_a_front() {
     let objectives = vec![Objective::Proxy("nsc".into()), Objective::Params, Objective::Memory];
     let settings = Settings { objectives, budget: Some(60), ..settings(&quick("pareto"), "nsc") };
     let (_, trials) = whole(&settings);
-    let standing = study::Standing::new(&settings.objectives, &trials).unwrap();
+    let standing = study::Standing::new(&settings.objectives, &Ranks::of(&trials).unwrap()).unwrap();
     assert!(standing.front.len() > 3 && (0.0..=1.0).contains(&standing.hypervolume), "{standing:?}");
     assert!(standing.knee.is_some_and(|knee| standing.front.contains(&knee)));
 }
