@@ -6,7 +6,7 @@
 //! shards were merged and on nothing else: the order does not matter, nor does merging twice.
 
 use super::open::wrap;
-use super::{Evaluation, Store, Study, Trial, evaluation, insert, now};
+use super::{Evaluation, Store, Study, Trial, evaluation, failpoint, insert, now};
 use crate::error::{Error, Result};
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
@@ -74,13 +74,14 @@ impl Store {
         if !said.iter().zip(&evaluations).all(|(a, b)| a.content() == b.content()) {
             return Err(differ("an evaluation"));
         }
-        // A search is over once its end is noted; it may have been told to go on since.
-        if (theirs.len(), evaluations.len(), study.stopped.is_some())
-            > (ours.len(), said.len(), own.stopped.is_some())
-        {
-            let longer = if theirs.len() > ours.len() { &theirs } else { &ours };
-            let evaluations = if evaluations.len() > said.len() { &evaluations } else { &said };
-            self.write(study, Some(&own), longer, evaluations).map_err(|e| wrap(&self.path, e))?;
+        let (longer, further) = (theirs.len() > ours.len(), evaluations.len() > said.len());
+        let state = |study: &Study, trials: usize, said: usize| (trials, said, study.stopped.is_some());
+        let ahead = state(study, theirs.len(), evaluations.len()) > state(&own, ours.len(), said.len());
+        if longer || further || ahead {
+            let trials = if longer { &theirs } else { &ours };
+            let said = if further { &evaluations } else { &said };
+            let notes = if ahead { study } else { &own };
+            self.write(notes, Some(&own), trials, said).map_err(|e| wrap(&self.path, e))?;
         }
         Ok(Merged { name, trials: before.max(theirs.len() as u64), before })
     }
@@ -162,6 +163,7 @@ impl Store {
         trials: &[Trial],
         evaluations: &[Evaluation],
     ) -> rusqlite::Result<()> {
+        failpoint::pass();
         let transaction = self.connection.transaction()?;
         if let Some(own) = own {
             for table in ["trials", "ranks", "evaluations"] {
@@ -179,6 +181,7 @@ impl Store {
         let key = own.map_or_else(|| transaction.last_insert_rowid(), |own| own.key);
         insert(&transaction, key, trials, &study.first_digest())?;
         chain(&transaction, key, study, evaluations)?;
+        failpoint::pass();
         transaction.commit()
     }
 }

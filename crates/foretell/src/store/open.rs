@@ -180,3 +180,91 @@ pub(super) fn wrap(path: &Path, error: rusqlite::Error) -> Error {
     };
     Error::Store { path: path.into(), reason: format!("{said}: {cure}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Score, Trial};
+
+    fn trials(from: u64, count: u64) -> Vec<Trial> {
+        let score = |value| Score { status: "ok".into(), value, ..Score::default() };
+        let trial = |number: u64| Trial {
+            number,
+            id: format!("{number:020}"),
+            genes: "x".repeat(500),
+            objectives: vec![number as f64],
+            scores: vec![score(number as f64)],
+            seconds: 0.0,
+        };
+        (from..from + count).map(trial).collect()
+    }
+
+    /// A file of the first schema is brought up to date when it is read, with nothing changed.
+    #[test]
+    fn the_first_schema_is_brought_up_to_date() {
+        let path = std::env::temp_dir().join(format!("foretell-schema-{}.db", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let old = Connection::open(&path).unwrap();
+        old.execute_batch(SCHEMA[0]).unwrap();
+        old.execute("INSERT INTO studies (name, config, provenance) VALUES ('a', '{\"seed\":0}', '{}')", [])
+            .unwrap();
+        let mut digest = read_first(&path, &old);
+        old.execute_batch("BEGIN").unwrap();
+        for trial in trials(0, 1500) {
+            let row = trial.row();
+            digest = trial.digest(&digest);
+            let (objectives, scores, numbers) = (row.objectives, row.scores, row.numbers);
+            let values = rusqlite::params![
+                1,
+                trial.number as i64,
+                trial.id,
+                trial.genes,
+                objectives,
+                scores,
+                numbers,
+                0.0,
+                &digest[..]
+            ];
+            old.execute("INSERT INTO trials VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)", values).unwrap();
+        }
+        old.execute_batch("COMMIT").unwrap();
+        old.pragma_update(None, "application_id", APPLICATION).unwrap();
+        old.pragma_update(None, "user_version", 1).unwrap();
+        drop(old);
+        let store = Store::read(&path).unwrap();
+        assert_eq!(store.verify().unwrap(), (1, 1500));
+        let study = store.find("a").unwrap().unwrap();
+        assert_eq!(store.ranks(&study).unwrap().objective(0).nth(1499), Some(&[1499.0][..]));
+        assert_eq!(store.trials(&study).unwrap().1, digest);
+        drop(store);
+        for side in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(beside(&path, side));
+        }
+    }
+
+    fn read_first(path: &Path, connection: &Connection) -> [u8; 32] {
+        super::super::read_studies(path, connection).unwrap()[0].first_digest()
+    }
+
+    /// A store that may not grow is full: nothing stored is lost, and it goes on once there is room.
+    #[test]
+    fn a_full_disk_is_named_and_loses_nothing() {
+        let mut store = Store::memory().unwrap();
+        let study = store.create("a", &serde_json::json!({}), "").unwrap();
+        store.connection.pragma_update(None, "max_page_count", 30).unwrap();
+        let mut digest = store.trials(&study).unwrap().1;
+        let error = loop {
+            let count = store.find("a").unwrap().unwrap().trials;
+            match store.append(&study, &trials(count, 10), 0, &digest) {
+                Ok(next) => digest = next,
+                Err(error) => break error.to_string(),
+            }
+        };
+        assert!(error.contains("full") && error.contains("make room"), "{error}");
+        let (_, stored) = store.verify().unwrap();
+        assert!(stored >= 50 && stored.is_multiple_of(10), "{stored}");
+        store.connection.pragma_update(None, "max_page_count", 3000).unwrap();
+        store.append(&study, &trials(stored, 10), 0, &digest).unwrap();
+        assert_eq!(store.verify().unwrap(), (1, stored + 10));
+    }
+}

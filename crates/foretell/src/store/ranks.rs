@@ -15,8 +15,9 @@ const CHUNK: u64 = 1024;
 /// What trials are ranked by: for each objective one number, or the parts of a score that has a value only within a set.
 #[derive(Debug, Clone, Default)]
 pub struct Ranks {
-    /// Numbers of each objective.
-    widths: Vec<usize>,
+    /// Numbers of each objective, and of all.
+    widths: Vec<u8>,
+    row: usize,
     /// All numbers of a trial, trial after trial; NaN for those that failed.
     numbers: Vec<f64>,
     count: usize,
@@ -42,22 +43,20 @@ impl Ranks {
         self.count == 0
     }
 
-    /// The numbers of one objective, trial after trial, and how many there are of each.
-    pub fn objective(&self, place: usize) -> (impl Iterator<Item = &[f64]>, usize) {
-        let width = self.widths.get(place).copied().unwrap_or(1);
-        let (from, row) = (self.widths.iter().take(place).sum::<usize>(), self.widths.iter().sum::<usize>());
-        let of = move |trial: usize| match row {
+    /// The numbers of one objective, trial after trial; NaN for those that failed.
+    pub fn objective(&self, place: usize) -> impl Iterator<Item = &[f64]> {
+        let widths = || self.widths.iter().map(|width| usize::from(*width));
+        let (from, width) = (widths().take(place).sum::<usize>(), widths().nth(place).unwrap_or(1));
+        (0..self.count).map(move |trial| match self.row {
             // Everything failed so far.
             0 => &[f64::NAN][..],
-            _ => &self.numbers[trial * row + from..][..width],
-        };
-        ((0..self.count).map(of), width)
+            row => &self.numbers[trial * row + from..][..width],
+        })
     }
 
     /// Whether a trial failed.
     pub fn failed(&self, trial: usize) -> bool {
-        let row: usize = self.widths.iter().sum();
-        row == 0 || self.numbers[trial * row].is_nan()
+        self.row == 0 || self.numbers[trial * self.row].is_nan()
     }
 
     /// Whether two are equal to the bit.
@@ -69,22 +68,20 @@ impl Ranks {
     /// Adds the records of `count` trials; nothing if that is not what the bytes hold.
     fn extend(&mut self, mut bytes: &[u8], count: usize) -> Option<()> {
         for _ in 0..count {
-            let objectives = usize::from(*bytes.split_off_first()?);
-            let widths = bytes.split_off(..objectives)?;
+            let objectives = usize::from(*bytes.first()?);
+            let head = bytes.split_off(..1 + objectives)?;
             if objectives == 0 {
-                let row = self.numbers.len() + self.widths.iter().sum::<usize>();
-                self.numbers.resize(row, f64::NAN);
+                self.numbers.resize(self.numbers.len() + self.row, f64::NAN);
             } else {
                 if self.widths.is_empty() {
-                    self.widths = widths.iter().map(|width| usize::from(*width)).collect();
-                    let row: usize = self.widths.iter().sum();
-                    self.numbers.resize(self.count * row, f64::NAN);
+                    self.widths = head[1..].to_vec();
+                    self.row = self.widths.iter().map(|width| usize::from(*width)).sum();
+                    self.numbers.resize(self.count * self.row, f64::NAN);
                 }
-                if !widths.iter().map(|width| usize::from(*width)).eq(self.widths.iter().copied()) {
+                if head[1..] != self.widths {
                     return None;
                 }
-                let row: usize = self.widths.iter().sum();
-                let (numbers, _) = bytes.split_off(..8 * row)?.as_chunks::<8>();
+                let (numbers, _) = bytes.split_off(..8 * self.row)?.as_chunks::<8>();
                 self.numbers.extend(numbers.iter().map(|number| f64::from_le_bytes(*number)));
             }
             self.count += 1;

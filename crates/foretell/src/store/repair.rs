@@ -74,8 +74,10 @@ pub fn repair(path: &Path) -> Result<Option<Repaired>> {
         found = look(&work.0);
     }
     if found.is_empty() {
-        let reason = format!("holds nothing that is intact; {} is a copy of it", aside.display());
-        return Err(Error::Store { path: path.into(), reason });
+        for side in ["", "-wal"] {
+            let _ = fs::remove_file(beside(&aside, side));
+        }
+        return Err(Error::Store { path: path.into(), reason: "holds nothing that is intact".into() });
     }
     let studies = write(&fresh.0, found)?;
     // A log of the old file must never meet the new one.

@@ -45,11 +45,16 @@ pub fn as_given(label: &str, value: f64) -> f64 {
     if label.ends_with(LEAST) { -value } else { value }
 }
 
-/// A column of a benchmark: exactly the networks that were trained, no others.
+/// A column of a benchmark: exactly the networks that were trained, no others. A candidate is looked up with the classes
+/// and the vocabulary of the table's data, which are no choice of a search.
 pub struct Table {
     label: String,
     values: HashMap<String, f64>,
+    data: Vec<(&'static str, Value)>,
 }
+
+/// What the data decides.
+const DATA: [&str; 2] = ["num_classes", "vocab_size"];
 
 impl Table {
     /// Opens `benchmark` or `benchmark:column` in a folder of benchmarks; by default its first result of training.
@@ -67,7 +72,9 @@ impl Table {
         let values = rows.into_iter().filter(|(_, values)| !values.is_empty());
         let values = values.map(|(id, values)| (id, if least { -mean(values) } else { mean(values) }));
         let label = format!("table {name}:{}{}", column.name, if least { LEAST } else { "" });
-        Ok(Table { label, values: values.collect() })
+        let first = benchmark.architectures.first().map(Architecture::to_json).unwrap_or_default();
+        let data = DATA.into_iter().filter_map(|key| Some((key, first.get(key)?.clone()))).collect();
+        Ok(Table { label, values: values.collect(), data })
     }
 
     /// Opens a table of the usual folder: see [`benchmark::folder`].
@@ -82,7 +89,9 @@ impl Evaluator for Table {
     }
 
     fn evaluate(&self, architecture: &Architecture) -> Result<f64, Failure> {
-        let id = architecture.id();
+        let with =
+            |network: Architecture, (key, value): &(&str, Value)| network.with(key, value).unwrap_or(network);
+        let id = self.data.iter().fold(architecture.clone(), with).id();
         let missing = || failure("not-in-table", format!("{id} was not trained for {}", self.label));
         self.values.get(&id).copied().ok_or_else(missing)
     }

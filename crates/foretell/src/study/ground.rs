@@ -1,5 +1,6 @@
 //! A space inside limits, as searchers see it.
 
+use super::evaluate::as_given;
 use super::{Evaluator, Objective, Settings, Shard, Watch};
 use crate::architecture::{Architecture, Block};
 use crate::error::{Error, Result};
@@ -15,7 +16,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 /// How often a child is made anew before a random point takes its place: at a limit most children break it.
-const TRIES: usize = 200;
+const TRIES: usize = 1000;
 /// How often a random point is drawn before there is taken to be none left.
 const SAMPLES: usize = 1000;
 /// Draws after which a limit on memory is taken to be out of reach.
@@ -97,7 +98,7 @@ impl<'s> Evaluations<'s> {
                 Ok(digest) => self.digest = digest,
                 Err(error) => self.failure = Some(error),
             }
-            self.watch.evaluated(trial, said.value());
+            self.watch.evaluated(trial, said.value().map(|value| as_given(&said.evaluator, value)));
             self.known.insert(trial, said);
         }
         self.known[&trial].value().unwrap_or(f64::NEG_INFINITY)

@@ -138,7 +138,7 @@ pub trait Watch: Sync {
     fn scored(&self) {}
     /// A generation is stored.
     fn generation(&self, _progress: &Progress) {}
-    /// A trial was evaluated; no value if that failed.
+    /// A trial was evaluated, with the value as it was given; no value if that failed.
     fn evaluated(&self, _trial: u64, _value: Option<f64>) {}
 }
 

@@ -30,7 +30,7 @@ impl Standing {
         let sound: Vec<usize> = (0..ranks.len()).filter(|trial| !ranks.failed(*trial)).collect();
         for (place, objective) in objectives.iter().enumerate() {
             let request = matches!(objective, Objective::Proxy(_)).then(|| requests.next()).flatten();
-            let (numbers, _) = ranks.objective(place);
+            let numbers = ranks.objective(place);
             columns.push(match request.filter(Request::is_set_score) {
                 Some(request) => {
                     let parts =
@@ -73,14 +73,26 @@ impl Standing {
 
     /// The best `n` trials in the first objective; of equals the earlier.
     pub fn best(&self, n: usize) -> Vec<usize> {
-        let first = |a: &usize, b: &usize| self.columns[0][*b].total_cmp(&self.columns[0][*a]).then(a.cmp(b));
-        let mut order = self.sound.clone();
-        if n < order.len() && n > 0 {
-            order.select_nth_unstable_by(n - 1, first);
+        let column = &self.columns[0];
+        let first = |a: &usize, b: &usize| column[*b].total_cmp(&column[*a]).then(a.cmp(b));
+        // Now and then all but the best are dropped, and what comes after must beat the last of these.
+        let (mut best, mut bar): (Vec<usize>, Option<f64>) = (Vec::new(), None);
+        let drop_rest = |best: &mut Vec<usize>| {
+            best.sort_unstable_by(first);
+            best.truncate(n);
+        };
+        for trial in &self.sound {
+            if bar.is_some_and(|bar| column[*trial].total_cmp(&bar).is_le()) {
+                continue;
+            }
+            best.push(*trial);
+            if best.len() >= n.saturating_mul(2).max(1000) {
+                drop_rest(&mut best);
+                bar = best.last().filter(|_| best.len() == n).map(|last| column[*last]);
+            }
         }
-        order.truncate(n);
-        order.sort_unstable_by(first);
-        order
+        drop_rest(&mut best);
+        best
     }
 }
 
@@ -102,6 +114,7 @@ fn front(columns: &[Vec<f64>], among: &[usize]) -> Vec<usize> {
     if strong.len() > STRONG {
         strong.select_nth_unstable_by(STRONG, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         strong.truncate(STRONG);
+        strong.sort_by(|a, b| b.0.total_cmp(&a.0));
     }
     let left: Vec<usize> =
         among.iter().copied().filter(|row| !strong.iter().any(|(_, strong)| beats(*strong, *row))).collect();
