@@ -4,8 +4,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use foretell::architecture::Counter;
 use foretell::error::{Error, Result};
 use foretell::space::{Bound, Limits};
+use foretell::study::{Evaluator, External, Shard, Table};
 use serde_json::Value;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -14,7 +17,8 @@ Examples:
   foretell sample gpt2 -n 3 --max-params 20M --json | foretell rank -   architectures inside a budget, best first
   foretell bench gpt2-wikitext103                     which proxies rank real networks, beside mere counting
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 too many candidates failed, 4 nothing feasible, 130 interrupted.";
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 too many candidates failed, 4 nothing feasible, 130 interrupted,
+143 terminated.";
 
 /// Ranks Transformer and recurrent architectures before training them.
 #[derive(Parser)]
@@ -46,6 +50,10 @@ pub enum Command {
     Report(Report),
     /// Checks a store page by page and every candidate by its digest.
     VerifyStore(StoreArgs),
+    /// Brings what is intact of a damaged store into a new one; the damaged file is kept aside.
+    Repair(Repair),
+    /// Unites the studies of several stores, and shards of a search into one study, in any order and as often as you like.
+    Merge(Merge),
     /// The search algorithms: the list, or one with its paper and options.
     Algorithms(Algorithms),
     /// Search spaces: the list, or one with its size, ranges and choices.
@@ -79,7 +87,7 @@ pub struct Search {
     /// several objectives. See foretell algorithms.
     #[arg(long)]
     pub algorithm: Option<String>,
-    /// What to search for, once for each: proxy (large), params, flops or memory (small), or a further proxy (large).
+    /// What to search for, once for each: proxy (large), params, flops, memory or latency (small), or a further proxy (large).
     #[arg(long = "objective", value_name = "OBJECTIVE")]
     pub objectives: Vec<String>,
     /// How many candidates are scored. Default: as many as the algorithm plans.
@@ -97,8 +105,71 @@ pub struct Search {
     /// At most so many bytes for a forward and backward of one input in f32, e.g. 200M.
     #[arg(long, value_name = "BYTES", value_parser = number)]
     pub max_memory: Option<u64>,
+    /// At most so long for a forward pass of one input on one thread of this machine, e.g. 20ms. A model that is fitted to
+    /// measurements in the beginning foretells it; winners are measured again.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub max_latency: Option<f64>,
     #[command(flatten)]
     pub limits: LimitArgs,
+    /// One part of the search, as a study of its own, for job arrays: 3/16 is the third of sixteen. See foretell merge.
+    #[arg(long, value_name = "I/N", value_parser = |text: &str| Shard::parse(text).map_err(|e| e.to_string()))]
+    pub shard: Option<Shard>,
+    #[command(flatten)]
+    pub evaluator: EvaluateArgs,
+}
+
+/// Who says how good networks really are.
+#[derive(Args)]
+pub struct EvaluateArgs {
+    /// Evaluate by a benchmark of trained networks, exactly those: its name, or name:column. etas asks while it
+    /// searches, the others about their best in the end.
+    #[arg(long, value_name = "TABLE[:COLUMN]", conflicts_with = "evaluate_with")]
+    pub evaluate: Option<String>,
+    /// Evaluate by a command, run by sh: {dir} is a folder with architecture.json and counts.json; the last line that it
+    /// prints is the value.
+    #[arg(long, value_name = "COMMAND")]
+    pub evaluate_with: Option<String>,
+    /// Small values are good. For a table its column says so.
+    #[arg(long)]
+    pub evaluate_lower: bool,
+    /// How many of the best are evaluated in the end.
+    #[arg(long, value_name = "K", default_value_t = 5)]
+    pub evaluate_top: usize,
+    /// Seconds after which the command is ended with all it started.
+    #[arg(long, value_name = "SECONDS", default_value_t = 86_400.0, value_parser = seconds)]
+    pub evaluate_timeout: f64,
+    /// How often a command that failed is run again.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub evaluate_retries: u32,
+    /// The folder that holds the benchmarks. Default: FORETELL_BENCHMARKS, else ../shared/benchmarks.
+    #[arg(long, value_name = "FOLDER")]
+    pub data: Option<PathBuf>,
+}
+
+impl EvaluateArgs {
+    pub fn evaluator(&self) -> Result<Option<Arc<dyn Evaluator>>> {
+        if let Some(table) = &self.evaluate {
+            return Ok(Some(Arc::new(Table::find(self.data.as_deref(), table, self.evaluate_lower)?)));
+        }
+        let Some(command) = &self.evaluate_with else { return Ok(None) };
+        let limit = Duration::from_secs_f64(self.evaluate_timeout);
+        Ok(Some(Arc::new(External::new(command, limit, self.evaluate_retries, self.evaluate_lower)?)))
+    }
+}
+
+#[derive(Args)]
+pub struct Repair {
+    /// The damaged store.
+    pub file: PathBuf,
+}
+
+#[derive(Args)]
+pub struct Merge {
+    /// The store that gets everything; it is made if it is not there.
+    pub into: PathBuf,
+    /// The stores to take from; they are not changed.
+    #[arg(required = true)]
+    pub from: Vec<PathBuf>,
 }
 
 #[derive(Args)]
@@ -338,6 +409,21 @@ fn number(text: &str) -> std::result::Result<u64, String> {
     };
     let value = text[..text.len() - 1].parse::<f64>().map_err(|_| wrong())? * unit;
     if (0.0..1e19).contains(&value) { Ok(value.round() as u64) } else { Err(wrong()) }
+}
+
+fn seconds(text: &str) -> std::result::Result<f64, String> {
+    let value = text.parse::<f64>().ok().filter(|value| (1e-3..=1e9).contains(value));
+    value.ok_or_else(|| format!("'{text}' is not a number of seconds"))
+}
+
+/// `20ms`, `1.5s`, `300us`: seconds.
+fn duration(text: &str) -> std::result::Result<f64, String> {
+    let units = [("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("s", 1.0)];
+    let parsed = units.iter().find_map(|(unit, seconds)| {
+        let value: f64 = text.trim().strip_suffix(unit)?.trim().parse().ok()?;
+        (value > 0.0 && value < 1e6).then_some(value * seconds)
+    });
+    parsed.ok_or_else(|| format!("'{text}' is not a time such as 20ms, 1.5s or 300us"))
 }
 
 /// The two sides of `key=value`, the value as JSON where it is JSON, else as text.

@@ -24,15 +24,13 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    #[cfg(unix)]
+    leave_when_terminated();
+    let _ = ctrlc::set_handler(|| leave("interrupted", 130));
     if let Some(threads) = arguments.threads {
         // Fails only if a pool exists already, and nothing has run yet.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
     }
-    // What is known is on disk, line by line or generation by generation: there is nothing to save.
-    let _ = ctrlc::set_handler(|| {
-        eprintln!("\nforetell: interrupted; what was scored is remembered, run the same command to go on");
-        std::process::exit(130);
-    });
     let json = arguments.json;
     let mut code = 0;
     let done = match arguments.command {
@@ -43,6 +41,8 @@ fn main() -> ExitCode {
         Command::Front(args) => studies::front(&args, json),
         Command::Report(args) => report::run(&args, json),
         Command::VerifyStore(args) => studies::verify(&args, json),
+        Command::Repair(args) => studies::repair(&args, json),
+        Command::Merge(args) => studies::merge(&args, json),
         Command::Algorithms(args) => algorithms::run(&args, json),
         Command::Spaces(args) => spaces::run(&args, json),
         Command::Sample(args) => sample::run(&args, json),
@@ -59,6 +59,25 @@ fn main() -> ExitCode {
             eprintln!("foretell: {error}");
             ExitCode::from(exit_code(&error))
         }
+    }
+}
+
+/// Ends the process at once: what is known is on disk, so there is nothing to save.
+fn leave(why: &str, code: i32) -> ! {
+    foretell::study::abandon();
+    eprintln!("\nforetell: {why}; what was scored is remembered, run the same command to go on");
+    std::process::exit(code)
+}
+
+/// Job schedulers and containers end programs by a signal that a first process would ignore.
+#[cfg(unix)]
+fn leave_when_terminated() {
+    use nix::sys::signal::{SigSet, Signal};
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGTERM);
+    // Before any other thread is there, so that this one alone gets it.
+    if signals.thread_block().is_ok() {
+        std::thread::spawn(move || signals.wait().map(|_| leave("terminated", 143)));
     }
 }
 

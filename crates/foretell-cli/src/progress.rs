@@ -111,4 +111,13 @@ impl study::Watch for Searching {
             plain.said = Instant::now();
         }
     }
+
+    fn evaluated(&self, trial: u64, value: Option<f64>) {
+        let value = value.map_or("failed".to_owned(), number);
+        let line = format!("trial {trial} evaluated: {value}");
+        match &self.bar {
+            Some(bar) => bar.println(line),
+            None => eprintln!("{line}"),
+        }
+    }
 }

@@ -17,13 +17,14 @@ const BEGINNING: u64 = 1024;
 pub fn run(args: &Report, json: bool) -> Result<()> {
     let store = studies::open(&args.store)?;
     let loaded = studies::load(&store, &args.study)?;
-    if loaded.trials.is_empty() {
+    if loaded.trials == 0 {
         let cure = "has no candidate yet: run its search first";
         return Err(Error::input(format!("study '{}'", args.study), cure));
     }
     let page = args.output.clone().unwrap_or_else(|| file_name(&args.study).into());
     let random = Baseline::of(&store, &loaded.study)?;
-    let report = report::write(&loaded.study, &loaded.trials, &loaded.hash, &random)?;
+    let (trials, hash) = (store.trials(&loaded.study)?.0, store.hash(&loaded.study)?);
+    let report = report::write(&loaded.study, &trials, &hash, &random)?;
     let mut files = vec![(page, report.html)];
     if let Some(folder) = &args.svg {
         fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.clone(), source })?;
@@ -39,7 +40,7 @@ pub fn run(args: &Report, json: bool) -> Result<()> {
     let paths: Vec<&Path> = files.iter().map(|(path, _)| path.as_path()).collect();
     if json {
         output::line(json!({
-            "study": args.study, "report": paths[0], "charts": &paths[1..], "bytes": files[0].1.len(), "hash": loaded.hash,
+            "study": args.study, "report": paths[0], "charts": &paths[1..], "bytes": files[0].1.len(), "hash": hash,
         }));
         return Ok(());
     }

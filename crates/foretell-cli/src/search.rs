@@ -6,6 +6,7 @@ use crate::progress::Searching;
 use crate::studies;
 use foretell::architecture::Architecture;
 use foretell::error::Result;
+use foretell::latency::{self, Latency, Model};
 use foretell::score::Options;
 use foretell::space;
 use foretell::store::Store;
@@ -16,17 +17,20 @@ use serde_json::json;
 const USUAL_PARAMS: u64 = 6_000_000;
 
 pub fn run(args: &Search, json: bool) -> Result<u8> {
-    let settings = settings(args)?;
+    let mut settings = settings(args)?;
     let path = studies::path(args.store.as_deref());
     let mut store = Store::open(&path)?;
     // Scores are not taken from the cache: it does not know what single blocks add.
     let memory = crate::doctor::memory().map(|bytes| bytes / rayon::current_num_threads() as u64);
+    if settings.foretells() {
+        settings.model = Some(model(&settings, &store, args.name.as_deref(), memory)?);
+    }
     let options = Options { memory, ..Options::default() };
     let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
     let watch = Searching::new();
     let summary = study::run(&settings, options, &mut store, args.name.as_deref(), &command, &watch)?;
     watch.finish();
-    report(&settings, &store, &summary, json)?;
+    report(&settings, &store, &summary, memory, json)?;
     // Half of the candidates failing is no search any more.
     Ok(if summary.progress.failed * 2 > summary.progress.done { 3 } else { 0 })
 }
@@ -44,7 +48,11 @@ fn settings(args: &Search) -> Result<Settings> {
     };
     foretell::search::about(algorithm)?;
     let mut limits = args.limits.limits();
-    if !args.limits.given() && args.max_memory.is_none() && args.space == "autoformer-tiny" {
+    if !args.limits.given()
+        && args.max_memory.is_none()
+        && args.max_latency.is_none()
+        && args.space == "autoformer-tiny"
+    {
         limits.params.max = USUAL_PARAMS;
     }
     Ok(Settings {
@@ -53,18 +61,100 @@ fn settings(args: &Search) -> Result<Settings> {
         objectives,
         limits,
         memory: args.max_memory,
+        latency: args.max_latency,
+        model: None,
         budget: args.budget,
         seed: args.seed,
+        shard: args.shard,
+        evaluator: args.evaluator.evaluator()?,
+        evaluate_top: args.evaluator.evaluate_top,
     })
 }
 
-fn report(settings: &Settings, store: &Store, summary: &Summary, json: bool) -> Result<()> {
+fn print_latencies(settings: &Settings, model: &Model, rows: &[Measured]) {
+    output::line(format!(
+        "\nlatency of one input on one thread; foretold from {} measured networks, median error {:.1} %, nine in ten below {:.1} %",
+        model.samples,
+        100.0 * model.error,
+        100.0 * model.error_90
+    ));
+    let ms = |seconds: f64| format!("{:.2} ms", 1e3 * seconds);
+    let row = |(trial, foretold, found): &Measured| {
+        let held = settings.latency.map_or("", |most| if found.seconds <= most { "yes" } else { "no" });
+        let interval = format!("{} to {}", ms(found.interval.0), ms(found.interval.1));
+        vec![trial.to_string(), ms(*foretold), ms(found.seconds), interval, held.to_owned()]
+    };
+    let names = ["trial", "foretold", "measured", "96 % interval", "keeps the limit"];
+    output::line(output::table(&names, rows.iter().map(row).collect()));
+}
+
+/// What foretells latency: that of the study, if it was begun, else one that is fitted now.
+fn model(settings: &Settings, store: &Store, name: Option<&str>, memory: Option<u64>) -> Result<Model> {
+    let name = settings.full_name(name)?;
+    if let Some(study) = store.find(&name)?
+        && let Some(model) = Model::of(&study.config)?
+    {
+        return Ok(model);
+    }
+    let done = |done: u64, all: u64| {
+        if done.is_multiple_of(8) {
+            eprintln!("measuring latency: {done} of {all} networks");
+        }
+    };
+    let model = Model::fit(&*settings.space, &settings.limits, settings.seed, memory, &done)?;
+    eprintln!("latency is foretold with a median error of {:.1} %", 100.0 * model.error);
+    Ok(model)
+}
+
+/// A trial, the seconds foretold, the latency measured.
+type Measured = (usize, f64, Latency);
+
+/// Trials measured again in the end, at most.
+const MEASURED: usize = 20;
+
+/// What was foretold, measured: the front, or the best until one keeps the limit. The winner is the first that does.
+fn measured(
+    settings: &Settings,
+    loaded: &studies::Loaded,
+    winner: usize,
+    memory: Option<u64>,
+) -> Result<(usize, Vec<Measured>)> {
+    let Some(model) = &settings.model else { return Ok((winner, Vec::new())) };
+    let several = settings.objectives.len() > 1;
+    let mut order = if several { loaded.standing.front.clone() } else { loaded.standing.best(MEASURED) };
+    if !several && let Some(place) = order.iter().position(|trial| *trial == winner) {
+        order.swap(0, place);
+    }
+    let keeps = |latency: &Latency| settings.latency.is_none_or(|most| latency.seconds <= most);
+    let mut rows: Vec<Measured> = Vec::new();
+    for trial in order.into_iter().take(MEASURED) {
+        let architecture = loaded.architecture(trial)?;
+        let found = latency::measure(&architecture, memory)?;
+        rows.push((trial, model.predict(&architecture), found));
+        if !several && keeps(&found) {
+            break;
+        }
+    }
+    let held = |trial: usize| rows.iter().any(|(other, _, found)| *other == trial && keeps(found));
+    let other = rows.iter().find(|(.., found)| keeps(found)).map(|(trial, ..)| *trial);
+    Ok((if held(winner) { winner } else { other.unwrap_or(winner) }, rows))
+}
+
+fn report(
+    settings: &Settings,
+    store: &Store,
+    summary: &Summary,
+    memory: Option<u64>,
+    json: bool,
+) -> Result<()> {
     let loaded = studies::load(store, &summary.name)?;
-    let Some(winner) = loaded.standing.knee.filter(|_| settings.objectives.len() > 1).or(loaded.best())
-    else {
-        eprintln!("foretell: study '{}': every candidate failed: {}", summary.name, loaded.failures());
+    let knee =
+        loaded.standing.knee.filter(|_| settings.objectives.len() > 1 && loaded.evaluations.is_empty());
+    let Some(winner) = knee.or(loaded.best()) else {
+        eprintln!("foretell: study '{}': nothing was found; failures: {}", summary.name, loaded.failures()?);
         return Ok(());
     };
+    let (winner, latencies) = measured(settings, &loaded, winner, memory)?;
     let architecture = loaded.architecture(winner)?;
     let reference = reference(settings, &architecture);
     if json {
@@ -81,6 +171,10 @@ fn report(settings: &Settings, store: &Store, summary: &Summary, json: bool) -> 
             object["front"] = json!(loaded.standing.front.len());
             object["hypervolume"] = json!(loaded.standing.hypervolume);
         }
+        let latency = |(trial, foretold, found): &Measured| json!({"trial": trial, "foretold": foretold, "measured": found});
+        if !latencies.is_empty() {
+            object["latency"] = latencies.iter().map(latency).collect();
+        }
         output::line(object);
         return Ok(());
     }
@@ -92,11 +186,19 @@ fn report(settings: &Settings, store: &Store, summary: &Summary, json: bool) -> 
         summary.name, progress.done, progress.rejected, progress.failed, summary.stopped
     ));
     if progress.failed > 0 {
-        output::line(format!("failures: {}", loaded.failures()));
+        output::line(format!("failures: {}", loaded.failures()?));
     }
     if settings.objectives.len() > 1 {
         output::line("");
         studies::print_front(&loaded)?;
+    }
+    if let Some(said) = loaded.evaluations.first() {
+        let trials: Vec<usize> = loaded.evaluations.iter().map(|said| said.trial as usize).collect();
+        output::line(format!("\nevaluated by {}", said.evaluator));
+        output::line(loaded.table(&trials)?);
+    }
+    if let Some(model) = &settings.model {
+        print_latencies(settings, model, &latencies);
     }
     output::line(format!("\nwinner {}\n", architecture.id()));
     output::line(drawing(&architecture));

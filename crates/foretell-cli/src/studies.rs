@@ -1,13 +1,13 @@
-//! `foretell studies`, `show`, `best`, `front`, `verify-store`: what a store holds.
+//! `foretell studies`, `show`, `best`, `front`, `verify-store`, `repair`, `merge`: what a store holds.
 
-use crate::args::{Shown, StoreArgs};
+use crate::args::{Merge, Repair, Shown, StoreArgs};
 use crate::output::{self, grouped, number, short};
 use foretell::architecture::{Architecture, Counter};
 use foretell::catalogue;
 use foretell::error::{Error, Result};
 use foretell::proxy::Request;
 use foretell::space;
-use foretell::store::{Store, Study, Trial};
+use foretell::store::{self, Evaluation, Store, Study, Trial};
 use foretell::study::{self, Objective, Standing};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -19,48 +19,65 @@ pub fn path(given: Option<&Path>) -> PathBuf {
     given.map(Path::to_owned).or(set).unwrap_or_else(|| "foretell.db".into())
 }
 
-/// A study with all that follows from its trials.
-pub struct Loaded {
+/// A study and who is ahead in it; trials are read one by one as they are shown.
+pub struct Loaded<'s> {
+    store: &'s Store,
     pub study: Study,
-    pub trials: Vec<Trial>,
-    pub hash: String,
     pub objectives: Vec<Objective>,
     pub standing: Standing,
+    /// How many trials there are, failed ones included.
+    pub trials: usize,
+    pub evaluations: Vec<Evaluation>,
 }
 
-pub fn load(store: &Store, name: &str) -> Result<Loaded> {
+pub fn load<'s>(store: &'s Store, name: &str) -> Result<Loaded<'s>> {
     let studies = store.studies()?;
     let names = || studies.iter().map(|study| study.name.as_str());
     let study = studies.iter().find(|study| study.name == name);
     let study = study.ok_or_else(|| catalogue::unknown("study", name, names()))?.clone();
-    let (trials, digest) = store.trials(&study)?;
     let objectives = Objective::of(&study.config)?;
-    let standing = Standing::new(&objectives, &trials)?;
-    Ok(Loaded { study, trials, hash: study::hash(digest), objectives, standing })
+    let ranks = store.ranks(&study)?;
+    let standing = Standing::new(&objectives, &ranks)?;
+    let (evaluations, _) = store.evaluations(&study)?;
+    Ok(Loaded { store, study, objectives, standing, trials: ranks.len(), evaluations })
 }
 
-impl Loaded {
+impl Loaded<'_> {
+    /// The best: by what an evaluator said, else in the first objective.
     pub fn best(&self) -> Option<usize> {
-        self.standing.order.first().copied()
+        let values = self.evaluations.iter().filter_map(|said| Some((said.value()?, said.trial as usize)));
+        let evaluated = values.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        evaluated.map(|(_, trial)| trial).or_else(|| self.standing.best(1).first().copied())
+    }
+
+    pub fn trial(&self, trial: usize) -> Result<Trial> {
+        self.store.trial(&self.study, trial as u64)
     }
 
     pub fn architecture(&self, trial: usize) -> Result<Architecture> {
-        let genes = serde_json::from_str(&self.trials[trial].genes)
+        let genes = serde_json::from_str(&self.trial(trial)?.genes)
             .map_err(|e| Error::input(format!("trial {trial}"), e.to_string()))?;
         space::read_architecture(&genes)
     }
 
     /// How many failed in which way.
-    pub fn failures(&self) -> String {
-        let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
-        for score in self.trials.iter().flat_map(|trial| &trial.scores).filter(|score| score.status != "ok") {
-            *kinds.entry(&score.status).or_default() += 1;
+    pub fn failures(&self) -> Result<String> {
+        let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+        for trial in (0..self.trials).filter(|trial| self.standing.values(*trial).is_none()) {
+            for score in self.trial(trial)?.scores.into_iter().filter(|score| score.status != "ok") {
+                *kinds.entry(score.status).or_default() += 1;
+            }
         }
-        kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ")
+        Ok(kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", "))
+    }
+
+    /// What the evaluator said of a trial, as it said it.
+    fn evaluated(&self, trial: usize) -> Option<&Evaluation> {
+        self.evaluations.iter().find(|said| said.trial == trial as u64)
     }
 
     pub fn score_text(&self, trial: usize) -> String {
-        self.standing.values[trial].as_ref().map_or("failed".to_owned(), |values| number(values[0]))
+        self.standing.values(trial).map_or("failed".to_owned(), |values| number(values[0]))
     }
 
     /// The first objective of another network, where it takes no pass.
@@ -78,11 +95,9 @@ impl Loaded {
 
     pub fn object(&self, trial: usize) -> Result<Value> {
         let architecture = self.architecture(trial)?;
-        let mut object = serde_json::from_str::<Value>(&self.trials[trial].genes).unwrap_or_default();
-        if let Some(map) = object.as_object_mut() {
-            map.insert("id".into(), architecture.id().into());
-        }
-        let values = self.standing.values[trial].clone();
+        let mut object = space::write_architecture(&architecture);
+        object.insert("id".into(), architecture.id().into());
+        let values = self.standing.values(trial);
         let objectives: serde_json::Map<String, Value> = self
             .objectives
             .iter()
@@ -93,22 +108,35 @@ impl Loaded {
                 (objective.to_string(), json!(value.map(|value| if cost { -value } else { value })))
             })
             .collect();
-        Ok(json!({
+        let mut object = json!({
             "trial": trial, "architecture": object, "objectives": objectives, "params": architecture.params().total,
             "flops": architecture.flops(Counter::Exact), "memory_bytes": architecture.memory().total(),
-        }))
+        });
+        if let Some(said) = self.evaluated(trial) {
+            object["evaluated"] = match said.value() {
+                Some(value) => {
+                    json!({"by": said.evaluator, "value": study::as_given(&said.evaluator, value)})
+                }
+                None => json!({"by": said.evaluator, "kind": said.status, "error": said.message}),
+            };
+        }
+        Ok(object)
     }
 
     fn row(&self, trial: usize) -> Result<Vec<String>> {
         let architecture = self.architecture(trial)?;
-        let values = self.standing.values[trial].as_ref();
+        let values = self.standing.values(trial);
         let mut row = vec![trial.to_string(), architecture.id()];
         for (i, objective) in self.objectives.iter().enumerate() {
             let cost = !matches!(objective, Objective::Proxy(_));
-            row.push(
-                values
-                    .map_or("failed".to_owned(), |values| number(if cost { -values[i] } else { values[i] })),
-            );
+            let shown = |values: &Vec<f64>| number(if cost { -values[i] } else { values[i] });
+            row.push(values.as_ref().map_or("failed".to_owned(), shown));
+        }
+        if !self.evaluations.is_empty() {
+            row.push(self.evaluated(trial).map_or(String::new(), |said| {
+                said.value()
+                    .map_or(said.status.clone(), |value| number(study::as_given(&said.evaluator, value)))
+            }));
         }
         row.push(grouped(architecture.params().total));
         row.push(short(architecture.flops(Counter::Exact).unwrap_or(0)));
@@ -116,10 +144,11 @@ impl Loaded {
         Ok(row)
     }
 
-    fn table(&self, trials: &[usize]) -> Result<comfy_table::Table> {
+    pub fn table(&self, trials: &[usize]) -> Result<comfy_table::Table> {
         let names: Vec<String> = self.objectives.iter().map(Objective::to_string).collect();
         let mut header = vec!["trial", "id"];
         header.extend(names.iter().map(String::as_str));
+        header.extend((!self.evaluations.is_empty()).then_some("evaluated"));
         header.extend(["parameters", "multiply-adds", "architecture"]);
         Ok(output::table(&header, trials.iter().map(|trial| self.row(*trial)).collect::<Result<_>>()?))
     }
@@ -130,18 +159,21 @@ pub fn print_front(loaded: &Loaded) -> Result<()> {
     output::line(format!(
         "Pareto front: {} of {} candidates, covering {:.3} of the box from worst to best",
         standing.front.len(),
-        standing.order.len(),
+        standing.sound(),
         standing.hypervolume
     ));
     output::line(loaded.table(&standing.front)?);
     if let Some(knee) = standing.knee {
-        output::line(format!("knee: trial {knee}, {}", loaded.trials[knee].id));
+        output::line(format!("knee: trial {knee}, {}", loaded.trial(knee)?.id));
     }
     Ok(())
 }
 
+/// The store as it is now, to read.
 pub fn open(args: &StoreArgs) -> Result<Store> {
-    Store::read(&path(args.store.as_deref()))
+    let store = Store::read(&path(args.store.as_deref()))?;
+    store.hold()?;
+    Ok(store)
 }
 
 pub fn list(args: &StoreArgs, json: bool) -> Result<()> {
@@ -177,26 +209,31 @@ pub fn list(args: &StoreArgs, json: bool) -> Result<()> {
 }
 
 pub fn show(args: &Shown, json: bool) -> Result<()> {
-    let loaded = load(&open(&args.store)?, &args.study)?;
-    let trials: Vec<usize> = loaded.standing.order.iter().copied().take(args.n).collect();
+    let store = open(&args.store)?;
+    let loaded = load(&store, &args.study)?;
+    let trials = loaded.standing.best(args.n);
     if json {
         return trials.iter().try_for_each(|trial| loaded.object(*trial).map(output::line));
     }
     let study = &loaded.study;
     let state = study.stopped.as_deref().unwrap_or("unfinished");
-    output::line(format!("{}: {} candidates, {state}", study.name, loaded.trials.len()));
+    output::line(format!("{}: {} candidates, {state}", study.name, loaded.trials));
     output::line(format!("settings    {}", study.config));
     output::line(format!("provenance  {}", study.provenance));
-    output::line(format!("hash        {}\n", loaded.hash));
-    if loaded.standing.order.len() < loaded.trials.len() {
-        output::line(format!("failures    {}\n", loaded.failures()));
+    output::line(format!("hash        {}\n", store.hash(study)?));
+    if loaded.standing.sound() < loaded.trials {
+        output::line(format!("failures    {}\n", loaded.failures()?));
+    }
+    if let Some(said) = loaded.evaluations.first() {
+        output::line(format!("evaluated   {} by {}\n", loaded.evaluations.len(), said.evaluator));
     }
     output::line(loaded.table(&trials)?);
     Ok(())
 }
 
 pub fn best(args: &Shown, json: bool) -> Result<()> {
-    let loaded = load(&open(&args.store)?, &args.study)?;
+    let store = open(&args.store)?;
+    let loaded = load(&store, &args.study)?;
     let best =
         loaded.best().ok_or_else(|| Error::input(format!("study '{}'", args.study), "has no result yet"))?;
     let architecture = loaded.architecture(best)?;
@@ -210,7 +247,8 @@ pub fn best(args: &Shown, json: bool) -> Result<()> {
 }
 
 pub fn front(args: &Shown, json: bool) -> Result<()> {
-    let loaded = load(&open(&args.store)?, &args.study)?;
+    let store = open(&args.store)?;
+    let loaded = load(&store, &args.study)?;
     if json {
         return loaded.standing.front.iter().try_for_each(|trial| {
             let mut object = loaded.object(*trial)?;
@@ -233,5 +271,53 @@ pub fn verify(args: &StoreArgs, json: bool) -> Result<()> {
             store.path().display()
         ));
     }
+    Ok(())
+}
+
+pub fn repair(args: &Repair, json: bool) -> Result<()> {
+    let file = args.file.display();
+    let Some(done) = store::repair(&args.file)? else {
+        if json {
+            output::line(json!({"store": args.file, "repaired": false}));
+        } else {
+            output::line(format!("{file}: nothing to repair, all as written"));
+        }
+        return Ok(());
+    };
+    if json {
+        let study = |study: &store::Recovered| json!({"study": study.name, "kept": study.kept, "salvaged": study.salvaged, "lost": study.lost});
+        let studies: Vec<Value> = done.studies.iter().map(study).collect();
+        output::line(json!({"store": args.file, "repaired": true, "aside": done.aside, "studies": studies}));
+        return Ok(());
+    }
+    output::line(format!("{file}: repaired; as it was: {}\n", done.aside.display()));
+    let row = |study: &store::Recovered| {
+        vec![study.name.clone(), grouped(study.kept), grouped(study.salvaged), grouped(study.lost)]
+    };
+    let rows = done.studies.iter().map(row).collect();
+    output::line(output::table(&["study", "candidates kept", "salvaged behind a gap", "lost"], rows));
+    output::line(
+        "\nThe search command of a study scores again what is lost; salvaged ones are NAME-salvaged.",
+    );
+    Ok(())
+}
+
+pub fn merge(args: &Merge, json: bool) -> Result<()> {
+    let mut into = Store::open(&args.into)?;
+    let mut done = BTreeMap::new();
+    for from in &args.from {
+        for merged in into.merge(&Store::read(from)?)? {
+            let before = done.get(&merged.name).map_or(merged.before, |(before, _)| *before);
+            done.insert(merged.name, (before, merged.trials));
+        }
+    }
+    if json {
+        for (name, (before, trials)) in done {
+            output::line(json!({"study": name, "trials": trials, "before": before}));
+        }
+        return Ok(());
+    }
+    let row = |(name, (before, trials)): (String, (u64, u64))| vec![name, grouped(before), grouped(trials)];
+    output::line(output::table(&["study", "candidates before", "now"], done.into_iter().map(row).collect()));
     Ok(())
 }

@@ -32,6 +32,12 @@ impl Folder {
         self.command(arguments).stdout(Stdio::null()).spawn().unwrap()
     }
 
+    fn remove(&self, store: &str) {
+        for side in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(self.0.join(format!("{store}{side}")));
+        }
+    }
+
     #[track_caller]
     fn ok(&self, arguments: &str) -> String {
         let output = self.run(arguments);
@@ -104,45 +110,89 @@ fn several_objectives_end_with_a_front() {
     assert!(folder.ok(&format!("front {name}")).contains("knee: trial"));
 }
 
+/// Small generations of every searcher.
+const SEARCHERS: [&str; 6] = [
+    "random[batch=10]",
+    "exhaustive[batch=10]",
+    "evolution[population=10,parents=4,mutants=5,crossovers=3]",
+    "etas[warmup=12,pool=8,patience=0]",
+    "block-wise[population=8,oversample=2,mutants=6,crossovers=6]",
+    "pareto[population=10,parents=4,mutants=4,crossovers=4]",
+];
+
+/// How often searches are killed in all; more with `FORETELL_KILLS`.
+fn kills() -> u32 {
+    std::env::var("FORETELL_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(204)
+}
+
 #[test]
 fn killed_at_any_moment_a_study_ends_the_same() {
     let folder = Folder::new();
     std::fs::write(folder.0.join("small.toml"), SMALL).unwrap();
-    let start = Instant::now();
-    let undisturbed = folder.json(&format!("{SLOW} --store whole.db"));
-    let whole = start.elapsed();
-    let (mut kills, mut midway) = (0, 0);
-    for round in 0..200_u32 {
-        if kills >= 32 {
-            break;
-        }
-        let store = format!("{}.db", round % 4);
-        let threads = 1 + round % 3;
-        let mut child = folder.start(&format!("{SLOW} --store {store} --threads {threads}"));
-        // A sequence that fills the interval evenly.
-        let share = f64::from(round) * 0.618_034 % 1.0;
-        std::thread::sleep(whole.mul_f64(share * 0.6));
-        if child.try_wait().unwrap().is_none() {
+    let (mut kills, mut runs, each) = (0, 0_u32, self::kills().div_ceil(SEARCHERS.len() as u32));
+    for algorithm in SEARCHERS {
+        let search =
+            format!("search --space small.toml --proxy dss++ --budget 40 --seed 5 --algorithm {algorithm}");
+        let start = Instant::now();
+        let undisturbed = folder.json(&format!("{search} --store whole.db"));
+        let whole = start.elapsed();
+        let (mut here, mut since) = (0, 0);
+        while here < each {
+            runs += 1;
+            let threads = 1 + runs % 3;
+            let mut child = folder.start(&format!("{search} --store killed.db --threads {threads}"));
+            // A sequence that fills the interval evenly.
+            std::thread::sleep(whole.mul_f64(f64::from(runs) * 0.618_034 % 1.0 * 0.7));
+            let alive = child.try_wait().unwrap().is_none();
             child.kill().unwrap();
-            kills += 1;
-        }
-        child.wait().unwrap();
-        if folder.0.join(&store).exists() && folder.run(&format!("studies --store {store}")).status.success()
-        {
-            folder.ok(&format!("verify-store --store {store}"));
-            midway += 1;
-        }
-        // After two kills a study is brought to its end and begun anew.
-        if round % 8 >= 4 {
-            let ended = folder.json(&format!("{SLOW} --store {store} --threads {threads}"));
-            assert_eq!(ended["hash"], undisturbed["hash"], "round {round}");
-            for side in ["", "-wal", "-shm"] {
-                let _ = std::fs::remove_file(folder.0.join(format!("{store}{side}")));
+            child.wait().unwrap();
+            here += u32::from(alive);
+            since += 1;
+            // After some kills in a row the study is brought to its end and begun anew.
+            if since == 8 || here == each {
+                let ended = folder.json(&format!("{search} --store killed.db --threads {threads}"));
+                assert_eq!(ended["hash"], undisturbed["hash"], "{algorithm}");
+                folder.ok("verify-store --store killed.db");
+                folder.remove("killed.db");
+                since = 0;
             }
         }
+        folder.remove("whole.db");
+        kills += here;
     }
-    println!("{kills} kills, {midway} stores looked at between, a whole study takes {whole:?}");
-    assert!(kills >= 30, "only {kills} runs were killed");
+    println!("{kills} kills in {runs} runs");
+}
+
+/// The process ends before or after any single thing that it does to the store.
+#[test]
+fn ended_at_every_step_of_the_store_a_study_ends_the_same() {
+    let folder = Folder::new();
+    let search = "search --algorithm random[batch=4] --budget 10 --evaluate-top 2 --json";
+    let run = |store: &str, last: Option<u32>| {
+        let mut command = folder.command(&format!("{search} --store {store}"));
+        command.args(["--evaluate-with", "echo 1; : {dir}"]);
+        last.map(|last| command.env("FORETELL_FAILPOINT", last.to_string()));
+        command.output().unwrap()
+    };
+    let hash = |output: Output| {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["hash"].clone()
+    };
+    let undisturbed = hash(run("whole.db", None));
+    let mut points = 0;
+    for last in 1.. {
+        let output = run("cut.db", Some(last));
+        if output.status.success() {
+            break;
+        }
+        assert_eq!(output.status.code(), None, "{}", String::from_utf8_lossy(&output.stderr));
+        points = last;
+        assert_eq!(hash(run("cut.db", None)), undisturbed, "ended at point {last}");
+        folder.ok("verify-store --store cut.db");
+        folder.remove("cut.db");
+    }
+    println!("{points} points");
+    assert!(points > 30, "only {points} points");
 }
 
 #[test]
@@ -160,30 +210,180 @@ fn threads_do_not_change_a_study() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_stops_at_once_and_a_second_searcher_is_refused() {
+fn a_signal_stops_at_once_and_a_second_searcher_is_refused() {
+    let folder = Folder::new();
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let store = format!("--store s{code}.db");
+        let long = format!("search --space autoformer-tiny --proxy dss++ --budget 100000 {store}");
+        let mut child = folder.start(&long);
+        let start = Instant::now();
+        while folder.run(&format!("studies --json {store}")).stdout.is_empty() {
+            assert!(start.elapsed() < Duration::from_secs(20), "no study appeared");
+        }
+        // The study is there a moment before its lease.
+        std::thread::sleep(Duration::from_millis(200));
+        let start = Instant::now();
+        folder.fails(&long, 1, &child.id().to_string());
+        assert!(start.elapsed() < Duration::from_secs(1), "refused after {:?}", start.elapsed());
+        let start = Instant::now();
+        let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(status.success());
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        assert!(start.elapsed() < Duration::from_millis(500), "stopped after {:?}", start.elapsed());
+    }
+}
+
+/// A command is given the network, may take its time and no more, may be tried again, and never sees a path as code.
+#[cfg(unix)]
+#[test]
+fn commands_evaluate_the_best() {
+    let folder = Folder::new();
+    let hostile = folder.0.join("a b;touch hacked;$(touch hacked)`touch hacked`'\"");
+    std::fs::create_dir(&hostile).unwrap();
+    let run = |name: &str, command: &str, more: &str| -> Value {
+        let search =
+            format!("search --algorithm random --budget 30 --evaluate-top 3 --json --name {name} {more}");
+        let mut run = folder.command(&search);
+        let output = run.args(["--evaluate-with", command]).env("TMPDIR", &hostile).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    // The third best is said to be the best.
+    let count =
+        "ls {dir}/architecture.json > /dev/null && echo x >> asked && echo no number && wc -l < asked";
+    let found = run("count", count, "");
+    assert_eq!(found["evaluated"]["value"], 3.0, "{found}");
+    let shown = folder.ok("show count -n 3 --json");
+    let third: Value = serde_json::from_str(shown.lines().nth(2).unwrap()).unwrap();
+    assert_eq!(found["trial"], third["trial"]);
+    assert_eq!(folder.json("best count")["space"], "autoformer-tiny");
+    // Nothing is evaluated again.
+    assert_eq!(run("count", count, "")["hash"], found["hash"]);
+    assert_eq!(std::fs::read_to_string(folder.0.join("asked")).unwrap().lines().count(), 3);
+    let least = run("least", "echo x >> asked2; wc -l < asked2; : {dir}", "--evaluate-lower");
+    assert_eq!(least["evaluated"]["value"], 1.0);
+    let retried = "if [ -e once ]; then echo 7; else touch once; exit 3; fi; : {dir}";
+    assert_eq!(run("retried", retried, "--evaluate-retries 1")["evaluated"]["value"], 7.0);
+    for (name, command, kind) in [
+        ("exit", "echo 5; echo reason >&2; exit 3; : {dir}", "exit"),
+        ("words", "echo 5; echo five; : {dir}", "no-number"),
+        ("nan", "echo NaN; : {dir}", "no-number"),
+        ("slow", "sleep 77.5 & echo $! > pid; wait; : {dir}", "timeout"),
+    ] {
+        let found = run(name, command, "--evaluate-timeout 0.3");
+        assert_eq!(found["evaluated"]["kind"], kind, "{found}");
+    }
+    let pid = std::fs::read_to_string(folder.0.join("pid")).unwrap();
+    let left = std::fs::read_to_string(format!("/proc/{}/cmdline", pid.trim())).unwrap_or_default();
+    assert!(!left.contains("77.5"), "the command's child lives on");
+    assert!(!folder.0.join("hacked").exists(), "a path was run");
+    assert_eq!(std::fs::read_dir(&hostile).unwrap().count(), 0, "folders are left behind");
+    folder.fails("search --evaluate-with true", 2, "{dir}");
+}
+
+/// A table knows the networks that were trained and no others.
+#[test]
+fn tables_evaluate_the_best() {
     let folder = Folder::new();
     std::fs::write(folder.0.join("small.toml"), SMALL).unwrap();
-    let long = SLOW.replace("150", "100000");
-    let mut child =
-        folder.start(&format!("{long} --space autoformer-tiny").replace("--space small.toml ", ""));
-    let studies = || folder.run("studies --json").stdout;
-    let start = Instant::now();
-    while studies().is_empty() && start.elapsed() < Duration::from_secs(20) {
-        std::thread::sleep(Duration::from_millis(50));
+    std::fs::create_dir_all(folder.0.join("tables/mine")).unwrap();
+    let rows = folder.ok("sample small.toml -n 6 --json");
+    let rows = rows.lines().enumerate().map(|(i, line)| {
+        let mut row: Value = serde_json::from_str(line).unwrap();
+        row["space"] = "small.toml".into();
+        row["loss"] = (10 - i).into();
+        row["num_classes"] = 7.into();
+        row
+    });
+    let rows: Vec<Value> = rows.collect();
+    let text: Vec<String> = rows.iter().map(Value::to_string).collect();
+    std::fs::write(folder.0.join("tables/mine/architectures.jsonl"), text.join("\n")).unwrap();
+    let search =
+        "search --space small.toml --algorithm exhaustive --proxy params --evaluate-top 100000 --data tables";
+    let found = folder.json(&format!("{search} --evaluate mine:loss --name all"));
+    assert_eq!(found["evaluated"]["value"], 5.0, "{found}");
+    assert_eq!(found["evaluated"]["by"], "table mine:loss, least");
+    assert_eq!(found["architecture"]["num_heads"], rows[5]["num_heads"]);
+    let shown = folder.ok("show all -n 100000");
+    assert_eq!(shown.matches("not-in-table").count(), found["trials"].as_u64().unwrap() as usize - 6);
+    folder.fails(&format!("{search} --evaluate mine:los"), 2, "did you mean 'loss'");
+    folder.fails(&format!("{search} --evaluate yours"), 2, "mine");
+}
+
+/// Shards of a search in stores of their own become one study; a damaged store is repaired.
+#[test]
+fn stores_are_merged_and_repaired() {
+    let folder = Folder::new();
+    for shard in ["1/2", "2/2"] {
+        let store = format!("{}.db", &shard[..1]);
+        folder.ok(&format!(
+            "search --algorithm random --budget 101 --name job --shard {shard} --store {store}"
+        ));
     }
-    let start = Instant::now();
-    folder.fails(
-        &format!("{long} --space autoformer-tiny").replace("--space small.toml ", ""),
-        1,
-        &child.id().to_string(),
-    );
-    assert!(start.elapsed() < Duration::from_secs(1), "refused after {:?}", start.elapsed());
-    let start = Instant::now();
-    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(status.success());
-    let code = child.wait().unwrap().code();
-    assert_eq!(code, Some(130));
-    assert!(start.elapsed() < Duration::from_millis(500), "stopped after {:?}", start.elapsed());
+    folder.ok("merge all.db 1.db 2.db");
+    assert!(folder.ok("merge all.db 2.db 1.db").contains("101"));
+    assert!(folder.ok("studies --store all.db").contains("merged, 2 of 2 shards finished"));
+    assert!(folder.ok("verify-store --store all.db").contains("202 candidates"));
+    let best = folder.json("show job --store all.db -n 1");
+    let parts = ["1", "2"].map(|i| folder.json(&format!("show job-{i}of2 --store {i}.db -n 1")));
+    let value = |object: &Value| object["objectives"]["nsc"].as_f64().unwrap();
+    assert_eq!(value(&best), value(&parts[0]).max(value(&parts[1])));
+    folder.fails("search --name job --store all.db --budget 5", 2, "other settings");
+    folder.fails("search --shard 3/2", 2, "3/2");
+    assert!(folder.ok("repair all.db").contains("nothing to repair"));
+    let path = folder.0.join("all.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2 / 4096 * 4096;
+    bytes[middle..middle + 4096].fill(7);
+    std::fs::write(&path, bytes).unwrap();
+    folder.fails("verify-store --store all.db", 1, "foretell repair");
+    let done = folder.json("repair all.db");
+    assert_eq!(done["repaired"], true);
+    assert!(folder.0.join("all.db.damaged-1").exists());
+    folder.ok("verify-store --store all.db");
+    folder.fails("repair nothing.db", 1, "nothing.db");
+}
+
+/// A disk that fills up, and one that cannot be written.
+#[cfg(target_os = "linux")]
+#[test]
+fn small_and_read_only_disks() {
+    let folder = Folder::new();
+    let disk = folder.0.join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let mount = |options: &str| {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(&disk).stderr(Stdio::null());
+        mount.status().is_ok_and(|status| status.success())
+    };
+    if !mount("size=320k") {
+        eprintln!("skipped: only root can mount");
+        return;
+    }
+    let search = "search --algorithm random --budget 2000 --seed 3";
+    let tried = std::panic::catch_unwind(|| {
+        let whole = folder.json(&format!("{search} --store whole.db"));
+        let full = folder.run(&format!("{search} --store disk/s.db"));
+        let error = String::from_utf8_lossy(&full.stderr).into_owned();
+        assert_eq!(full.status.code(), Some(1), "{error}");
+        assert!(error.contains("disk/s.db") && error.contains("again"), "{error}");
+        assert!(mount("remount,size=20m"));
+        let stored = folder.json("studies --store disk/s.db")["trials"].as_u64().unwrap();
+        assert!((50..2000).contains(&stored), "{stored} stored");
+        let ended = folder.json(&format!("{search} --store disk/s.db"));
+        assert_eq!((&ended["hash"], &ended["resumed"]), (&whole["hash"], &stored.into()));
+        assert!(mount("remount,ro"));
+        let name = ended["study"].as_str().unwrap();
+        assert_eq!(folder.json(&format!("show {name} --store disk/s.db -n 1"))["trial"], ended["trial"]);
+        folder.ok("verify-store --store disk/s.db");
+        folder.fails(
+            &format!("{search} --store disk/s.db --budget 3000").replace("--budget 2000 ", ""),
+            1,
+            "disk/s.db",
+        );
+    });
+    let _ = Command::new("umount").arg(&disk).status();
+    tried.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }
 
 #[test]

@@ -80,7 +80,7 @@ pub enum Error {
         reason: String,
     },
     /// A store that is damaged.
-    #[error("store {} is damaged: {reason}; take a copy from before, or move the file away and start anew", path.display())]
+    #[error("store {} is damaged: {reason}; foretell repair brings what is intact into a new one", path.display())]
     Corrupt {
         /// The file.
         path: PathBuf,

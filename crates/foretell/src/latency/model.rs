@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::seed::Seed;
 use crate::space::{Limits, Space};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Networks that a model is fitted to.
 const SAMPLES: u64 = 32;
@@ -58,18 +59,20 @@ impl Model {
             }
             done(i + 1, SAMPLES);
         }
-        Self::of(&seen).ok_or_else(|| {
+        Self::of_seen(&seen).ok_or_else(|| {
             let message = format!("only {} of {SAMPLES} networks could be measured", seen.len());
             Error::input("latency", message)
         })
     }
 
     /// The model of some networks' terms and seconds; nothing if they are too few.
-    fn of(seen: &[([f64; TERMS], f64)]) -> Option<Self> {
+    fn of_seen(seen: &[([f64; TERMS], f64)]) -> Option<Self> {
         if seen.len() < 2 * FOLDS {
             return None;
         }
         let (scales, coefficients) = fitted(seen)?;
+        // Few digits, so that what is read back from text has the same bits.
+        let (scales, coefficients) = (scales.map(short), coefficients.map(short));
         let mut errors = Vec::new();
         for fold in 0..FOLDS {
             let of = |left_out: bool| {
@@ -88,17 +91,27 @@ impl Model {
         Some(Model {
             scales,
             coefficients,
-            error: at(0.5),
-            error_90: at(0.9),
+            error: short(at(0.5)),
+            error_90: short(at(0.9)),
             samples: seen.len(),
             threads: 1,
         })
+    }
+
+    /// The model that a stored study was begun with.
+    pub fn of(config: &Value) -> Result<Option<Self>> {
+        let model = config.get("latency").map(|model| serde_json::from_value(model.clone())).transpose();
+        model.map_err(|e| Error::input("the study's model of latency", e.to_string()))
     }
 
     /// Seconds of one forward pass of one input.
     pub fn predict(&self, architecture: &Architecture) -> f64 {
         predicted(&terms(architecture), &self.scales, &self.coefficients)
     }
+}
+
+fn short(x: f64) -> f64 {
+    format!("{x:.8e}").parse().unwrap_or(x)
 }
 
 fn terms(architecture: &Architecture) -> [f64; TERMS] {
@@ -150,10 +163,10 @@ mod tests {
             };
             (0..32).map(one).collect()
         };
-        let exact = Model::of(&seen(0.0)).unwrap();
+        let exact = Model::of_seen(&seen(0.0)).unwrap();
         assert!(exact.error_90 < 0.01, "{exact:?}");
-        let noisy = Model::of(&seen(0.04)).unwrap();
+        let noisy = Model::of_seen(&seen(0.04)).unwrap();
         assert!((0.005..0.05).contains(&noisy.error) && noisy.error_90 < 0.12, "{noisy:?}");
-        assert!(Model::of(&seen(0.0)[..10]).is_none());
+        assert!(Model::of_seen(&seen(0.0)[..10]).is_none());
     }
 }

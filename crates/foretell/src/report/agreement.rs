@@ -12,7 +12,7 @@ const MERE_COUNT: f64 = 0.9;
 
 /// The matrix and what is to be said under it; nothing for fewer than two candidates.
 pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
-    let trials = &subject.standing.order;
+    let trials = &subject.order;
     if trials.len() < 2 {
         return None;
     }

@@ -8,9 +8,8 @@ use crate::study::Objective;
 
 /// The chart and what is to be said under it.
 pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
-    let values = &subject.standing.values;
     let several = subject.objectives.len() > 1;
-    let trials = &subject.standing.order;
+    let trials = &subject.order;
     // One objective stands against the size, two or more show their first two.
     let (x_name, x): (String, Vec<f64>) = if several {
         (subject.axis(1), trials.iter().map(|trial| subject.shown(*trial, 1)).collect())
@@ -22,14 +21,14 @@ pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
     let y: Vec<f64> = trials.iter().map(|trial| subject.shown(*trial, 0)).collect();
     let mut plot =
         Plot::new(Scale::of(x.iter().copied())?, Scale::of(y.iter().copied())?, [&x_name, &subject.axis(0)]);
-    let mut place_of = vec![None; values.len()];
+    let mut place_of = vec![None; subject.trials.len()];
     trials.iter().enumerate().for_each(|(place, trial)| place_of[*trial] = Some(place));
     let place = |trial: usize| place_of[trial];
     let mut front: Vec<usize> = if several {
         subject.standing.front.iter().filter_map(|trial| place(*trial)).collect()
     } else {
-        let better = |place: usize| values[trials[place]].as_ref().map_or(f64::NEG_INFINITY, |v| v[0]);
-        let points: Vec<Vec<f64>> = (0..trials.len()).map(|place| vec![better(place), -x[place]]).collect();
+        let sign = subject.sign(0);
+        let points: Vec<Vec<f64>> = (0..trials.len()).map(|place| vec![sign * y[place], -x[place]]).collect();
         rank::pareto_front(&points)
     };
     front.sort_by(|a, b| x[*a].total_cmp(&x[*b]).then(a.cmp(b)));

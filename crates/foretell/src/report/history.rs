@@ -6,7 +6,7 @@ use super::text::grouped;
 use crate::error::Result;
 use crate::rank;
 use crate::store::Trial;
-use crate::study::{Baseline, Standing};
+use crate::study::Baseline;
 
 /// Places along the curve of a front at which its volume is taken.
 const STOPS: usize = 60;
@@ -19,11 +19,11 @@ pub(super) fn chart(subject: &Subject) -> Result<Option<(Chart, String)>> {
     // Scores that rank within a set must be ranked within one set: that of both searches.
     let mut union: Vec<Trial> = subject.trials.to_vec();
     union.extend(subject.random.trials().into_iter().flatten().cloned());
-    let standing = Standing::new(subject.objectives, &union)?;
-    let (own, random) = standing.values.split_at(subject.trials.len());
+    let standing = super::standing(subject.objectives, &union)?;
+    let values: Vec<Option<Vec<f64>>> = (0..union.len()).map(|trial| standing.values(trial)).collect();
+    let (own, random) = values.split_at(subject.trials.len());
     let several = subject.objectives.len() > 1;
-    let curve =
-        |values: &[Option<Vec<f64>>]| if several { volumes(values, &standing.values) } else { bests(values) };
+    let curve = |some: &[Option<Vec<f64>>]| if several { volumes(some, &values) } else { bests(some) };
     let sign = if several { 1.0 } else { subject.sign(0) };
     let curves = [curve(own), curve(random)].map(|curve| {
         curve.into_iter().map(|(count, value, trial)| (count, sign * value, trial)).collect::<Vec<Stop>>()

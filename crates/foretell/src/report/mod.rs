@@ -17,7 +17,7 @@ pub mod text;
 use crate::architecture::{Architecture, Counter, Part};
 use crate::error::{Error, Result};
 use crate::space::{self, Space};
-use crate::store::{Study, Trial};
+use crate::store::{Ranks, Study, Trial};
 use crate::study::{Baseline, Objective, Settings, Standing};
 use chart::Chart;
 use std::fmt::Write;
@@ -52,6 +52,8 @@ struct Subject<'a> {
     random: &'a Baseline,
     objectives: &'a [Objective],
     standing: Standing,
+    /// Trials that did not fail, best first.
+    order: Vec<usize>,
     space: Arc<dyn Space>,
     /// By trial; none where it failed.
     candidates: Vec<Option<Candidate>>,
@@ -60,17 +62,31 @@ struct Subject<'a> {
 /// The report of a study: its trials, their hash, and random search beside it.
 pub fn write(study: &Study, trials: &[Trial], hash: &str, random: &Baseline) -> Result<Report> {
     let settings = Settings::of(&study.config)?;
-    let standing = Standing::new(&settings.objectives, trials)?;
-    let candidate = |(trial, values): (&Trial, &Option<Vec<f64>>)| {
-        values.as_ref().map(|_| Candidate::read(trial)).transpose()
-    };
-    let candidates = trials.iter().zip(&standing.values).map(candidate).collect::<Result<_>>()?;
+    let standing = standing(&settings.objectives, trials)?;
+    let candidate = |trial: &Trial| trial.ok().then(|| Candidate::read(trial)).transpose();
+    let candidates = trials.iter().map(candidate).collect::<Result<_>>()?;
+    let order = standing.best(usize::MAX);
     let objectives = &settings.objectives;
-    let subject =
-        Subject { study, trials, hash, random, objectives, standing, space: settings.space, candidates };
+    let subject = Subject {
+        study,
+        trials,
+        hash,
+        random,
+        objectives,
+        standing,
+        order,
+        space: settings.space,
+        candidates,
+    };
     let mut charts = Vec::new();
     let html = subject.page(&mut charts)?;
     Ok(Report { html, charts: charts.into_iter().map(|(name, chart)| (name, chart.alone())).collect() })
+}
+
+/// The standing of some trials among themselves.
+fn standing(objectives: &[Objective], trials: &[Trial]) -> Result<Standing> {
+    let ranks = Ranks::of(trials).ok_or_else(|| Error::input("trials", "are not of one study"))?;
+    Standing::new(objectives, &ranks)
 }
 
 impl Candidate {
@@ -105,9 +121,7 @@ impl Subject<'_> {
 
     /// An objective's value as people know it.
     fn shown(&self, trial: usize, objective: usize) -> f64 {
-        self.standing.values[trial]
-            .as_ref()
-            .map_or(f64::NAN, |values| self.sign(objective) * values[objective])
+        self.standing.values(trial).map_or(f64::NAN, |values| self.sign(objective) * values[objective])
     }
 
     fn axis(&self, objective: usize) -> String {
@@ -116,6 +130,7 @@ impl Subject<'_> {
             Objective::Params => "parameters".into(),
             Objective::Flops => "multiply-adds".into(),
             Objective::Memory => "bytes of memory".into(),
+            Objective::Latency => "nanoseconds".into(),
         }
     }
 
@@ -127,7 +142,7 @@ impl Subject<'_> {
     /// The knee of several objectives, else the best.
     fn winner(&self) -> Option<usize> {
         let knee = self.standing.knee.filter(|_| self.objectives.len() > 1);
-        knee.or(self.standing.order.first().copied())
+        knee.or(self.order.first().copied())
     }
 
     /// What a mark of a trial says.
@@ -198,7 +213,7 @@ impl Subject<'_> {
         if let Some(agreement) = agreement {
             sections.push(("Is the score a mere count?", format!("<div class=\"beside\">{agreement}</div>")));
         }
-        if !self.standing.order.is_empty() {
+        if !self.order.is_empty() {
             sections.push(("Best candidates", self.table()));
         }
         sections.push(("Failures", self.failures()));
@@ -232,7 +247,7 @@ impl Subject<'_> {
 
     /// The few numbers that matter most.
     fn tiles(&self) -> String {
-        let failed = self.trials.len() - self.standing.order.len();
+        let failed = self.trials.len() - self.order.len();
         let mut tiles = Vec::new();
         if let Some(winner) = self.winner() {
             for place in 0..self.objectives.len().min(2) {

@@ -33,7 +33,7 @@ impl Subject<'_> {
             );
         }
         html += "</tr></thead><tbody>\n";
-        for (rank, trial) in self.standing.order.iter().copied().take(TOP).enumerate() {
+        for (rank, trial) in self.order.iter().copied().take(TOP).enumerate() {
             let on_front = self.objectives.len() > 1 && self.standing.front.contains(&trial);
             html += if on_front { "<tr class=\"front\">" } else { "<tr>" };
             let mut cell = |value: f64, text: String| {
@@ -57,12 +57,12 @@ impl Subject<'_> {
             );
         }
         html += "</tbody></table></div>";
-        let shown = self.standing.order.len().min(TOP);
+        let shown = self.order.len().min(TOP);
         let marked = if self.objectives.len() > 1 { " Marked rows are on the front." } else { "" };
         let _ = write!(
             html,
             "<p class=\"note\">The {shown} best of {} by {}.{marked} A column's name sorts by it.</p>",
-            grouped(self.standing.order.len() as u64),
+            grouped(self.order.len() as u64),
             escape(&self.axis(0))
         );
         html

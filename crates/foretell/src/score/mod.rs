@@ -18,6 +18,7 @@ use crate::seed::Seed;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -293,6 +294,29 @@ impl Scorer {
             row
         };
         architectures.par_iter().map_init(Workers::default, one).collect()
+    }
+
+    /// Scores candidates in their order, at most one per thread ahead of the others; `each` is told of every one as it
+    /// comes, and says whether to go on.
+    pub fn in_order(
+        &self,
+        architectures: &[Architecture],
+        seeds: &[u64],
+        each: &(dyn Fn(usize, Row) -> bool + Sync),
+    ) {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut workers = Workers::default();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(architecture) = architectures.get(index) else { break };
+                if !each(index, self.row(architecture, seeds, &mut workers)) {
+                    next.store(architectures.len(), Ordering::Relaxed);
+                }
+            }
+        };
+        let threads = rayon::current_num_threads().min(architectures.len());
+        rayon::scope(|scope| (0..threads).for_each(|_| scope.spawn(|_| work())));
     }
 
     /// One candidate by every proxy with every seed.

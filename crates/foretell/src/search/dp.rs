@@ -50,7 +50,7 @@ impl<P> Build<P> for Dp {
 
 impl<P> Searcher<P> for Dp {
     fn ask(&mut self, ground: &mut dyn Ground<P>, _rng: &mut Rng) -> Vec<P> {
-        if std::mem::replace(&mut self.asked, true) { Vec::new() } else { ground.best(self.options.top) }
+        if std::mem::replace(&mut self.asked, true) { Vec::new() } else { ground.optimum(self.options.top) }
     }
     fn tell(&mut self, _generation: Vec<Told<P>>) {}
     fn planned(&self) -> u64 {

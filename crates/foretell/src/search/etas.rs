@@ -8,8 +8,9 @@
 //! ```
 //!
 //! - Paper: *ETAS*, algorithm 1. GPT-2: `etas[warmup=300,rate=0.3]`.
-//! - Departures from the paper: the chosen few are compared by the same score, ranked among all chosen ones, where the
-//!   paper trains them. `age` gives real regularised evolution, which the paper names and does not use.
+//! - Departures from the paper: without an evaluator the chosen few are compared by the same score, ranked among all
+//!   chosen ones, where the paper trains them. `age` gives real regularised evolution, which the paper names and does
+//!   not use.
 use super::archive::fittest;
 use super::{About, Build, Ground, Searcher, Told, Whole, at_least_one, shares};
 use crate::seed::Rng;
@@ -21,6 +22,8 @@ pub struct Etas<P> {
     options: Options,
     pool: Vec<Told<P>>,
     observed: Vec<Told<P>>,
+    /// How good each observed point really is, where that is asked.
+    worth: Vec<Option<f64>>,
     /// The step in which each observed point was chosen.
     born: Vec<usize>,
     step: usize,
@@ -75,7 +78,7 @@ pub(super) const ABOUT: &About = &About {
         ("age", "0", "only points chosen in so many last steps are parents; 0: all"),
         ("ranked", "true", "false: children are let through at random, the paper's ablation"),
     ],
-    departures: "the chosen few are compared by the same score instead of by training",
+    departures: "without an evaluator the chosen few are compared by the same score instead of by training",
 };
 
 impl<P: Clone + Send + 'static> Build<P> for Etas<P> {
@@ -86,14 +89,14 @@ impl<P: Clone + Send + 'static> Build<P> for Etas<P> {
             [("warmup", warmup), ("parents", parents), ("pool", pool), ("chosen", chosen), ("steps", steps)];
         at_least_one(&counts)?;
         shares(&[("rate", rate)])?;
-        let (pool, observed, born) = Default::default();
-        Ok(Etas { options, pool, observed, born, step: 0, best: None, unchanged: 0 })
+        let (pool, observed, worth, born) = Default::default();
+        Ok(Etas { options, pool, observed, worth, born, step: 0, best: None, unchanged: 0 })
     }
 }
 
 impl<P: Clone + Send + 'static> Etas<P> {
     /// Lets the best of the last pool through.
-    fn choose(&mut self, ground: &dyn Ground<P>, rng: &mut Rng) {
+    fn choose(&mut self, ground: &mut dyn Ground<P>, rng: &mut Rng) {
         let wanted = if self.step == 1 { self.options.parents } else { self.options.chosen };
         let mut sound: Vec<usize> =
             (0..self.pool.len()).filter(|index| self.pool[*index].outcome.is_some()).collect();
@@ -102,19 +105,34 @@ impl<P: Clone + Send + 'static> Etas<P> {
         } else {
             sound.partial_shuffle(rng, wanted).0.to_vec()
         };
-        self.observed.extend(chosen.iter().map(|index| self.pool[*index].clone()));
+        for index in chosen {
+            self.worth.push(ground.worth(&self.pool[index].point));
+            self.observed.push(self.pool[index].clone());
+        }
         self.born.resize(self.observed.len(), self.step);
         let all: Vec<usize> = (0..self.observed.len()).collect();
-        let best = fittest(ground, &self.observed, &all, 1).first().copied();
+        let best = self.best_of(ground, &all, 1).first().copied();
         self.unchanged = if best == self.best { self.unchanged + 1 } else { 0 };
         self.best = best;
+    }
+
+    /// The best of some observed points: by what they are really worth, else by their score.
+    fn best_of(&self, ground: &dyn Ground<P>, among: &[usize], k: usize) -> Vec<usize> {
+        if self.worth.iter().all(Option::is_none) {
+            return fittest(ground, &self.observed, among, k);
+        }
+        let mut among = among.to_vec();
+        let worth = |index: &usize| self.worth[*index].unwrap_or(f64::NEG_INFINITY);
+        among.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
+        among.truncate(k);
+        among
     }
 
     fn parents(&self, ground: &dyn Ground<P>) -> Vec<&P> {
         let oldest = if self.options.age == 0 { 0 } else { (self.step + 1).saturating_sub(self.options.age) };
         let young: Vec<usize> =
             (0..self.observed.len()).filter(|index| self.born[*index] >= oldest).collect();
-        let best = fittest(ground, &self.observed, &young, self.options.parents);
+        let best = self.best_of(ground, &young, self.options.parents);
         best.into_iter().map(|index| &self.observed[index].point).collect()
     }
 }
@@ -144,5 +162,13 @@ impl<P: Clone + Send + 'static> Searcher<P> for Etas<P> {
     }
     fn planned(&self) -> u64 {
         (self.options.warmup + self.options.steps * self.options.pool) as u64
+    }
+    fn evaluates(&self) -> bool {
+        true
+    }
+    fn end(&mut self, ground: &mut dyn Ground<P>, rng: &mut Rng) {
+        if self.step > 0 {
+            self.choose(ground, rng);
+        }
     }
 }

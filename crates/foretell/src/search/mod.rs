@@ -81,13 +81,18 @@ pub trait Ground<P> {
     /// The point with this index.
     fn nth(&mut self, index: u64) -> Nth<P>;
     /// The best points in the first objective, inside all limits and in order, where they can be known without scoring.
-    fn best(&mut self, _count: usize) -> Vec<P> {
+    fn optimum(&mut self, _count: usize) -> Vec<P> {
         Vec::new()
     }
     /// The fitness in one objective of some points within all of `told`, larger is better; minus infinity if failed.
     fn fitness(&self, objective: usize, told: &[Told<P>], of: &[usize]) -> Vec<f64>;
     /// How points come from points.
     fn moves(&self) -> &dyn Moves<P>;
+    /// How good a point that was told really is, larger is better: minus infinity if that could not be found out, nothing
+    /// where nobody evaluates.
+    fn worth(&mut self, _point: &P) -> Option<f64> {
+        None
+    }
 }
 
 /// A way to search.
@@ -98,6 +103,12 @@ pub trait Searcher<P>: Send {
     fn tell(&mut self, generation: Vec<Told<P>>);
     /// How many points its options amount to: the budget unless another is given.
     fn planned(&self) -> u64;
+    /// Whether it asks how good points really are, so that the answers decide where it goes.
+    fn evaluates(&self) -> bool {
+        false
+    }
+    /// No more is asked for: what is left to find out of the last generation.
+    fn end(&mut self, _ground: &mut dyn Ground<P>, _rng: &mut Rng) {}
 }
 
 /// The card of a searcher.

@@ -1,6 +1,7 @@
 //! Who writes a study: a row with a heartbeat, so that a second writer is refused at once and a dead one is replaced.
 
-use super::{PATIENCE, Study, now, wrap};
+use super::open::{PATIENCE, wrap};
+use super::{Study, now};
 use crate::error::{Error, Result};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use std::path::{Path, PathBuf};

@@ -1,29 +1,34 @@
 //! Remembers studies: one SQLite file, trials only ever added, one writer per study.
 //!
 //! Every trial carries a digest of itself and of all before it, so that what is read back is what was written or an
-//! error: damage that SQLite cannot see breaks the chain. The last digest is the study's hash. Trials of a generation are
-//! added in one transaction; whoever is killed loses at most that.
+//! error: damage that SQLite cannot see breaks the chain. Evaluations form a chain of their own, and the last digests of
+//! both make the study's hash. What a study is ranked by is packed beside it: the best of a million trials are found
+//! without reading them, and a trial that is read alone is checked against the digest before it.
 //!
-//! No SQL stands outside this folder.
+//! Whoever is killed loses what was not yet appended, nothing else. No SQL stands outside this folder.
 
+mod evaluation;
+mod failpoint;
 mod lease;
+mod merge;
+mod open;
+mod ranks;
+mod repair;
 mod trial;
 
+pub use evaluation::Evaluation;
 pub use lease::Lease;
+pub use merge::Merged;
+pub use ranks::Ranks;
+pub use repair::{Recovered, Repaired, repair};
 pub use trial::{Score, Trial};
 
 use crate::error::{Error, Result};
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
+use open::{corrupt, wrap};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// Each step of the schema, oldest first: a file, numbered, never edited once released.
-const SCHEMA: &[&str] = &[include_str!("schema/001.sql")];
-/// "fore" in ASCII: says that a SQLite file is ours.
-const APPLICATION: i64 = 0x666f_7265;
-/// How long one process waits for another's transaction.
-const PATIENCE: Duration = Duration::from_secs(10);
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A file of studies.
 pub struct Store {
@@ -49,40 +54,14 @@ pub struct Study {
     pub trials: u64,
 }
 
+impl Study {
+    /// What the chain of digests starts from.
+    fn first_digest(&self) -> [u8; 32] {
+        *blake3::hash(self.config.to_string().as_bytes()).as_bytes()
+    }
+}
+
 impl Store {
-    /// Opens a store to write; it is made if it is not there.
-    pub fn open(path: &Path) -> Result<Self> {
-        let fail = |e| wrap(path, e);
-        let mut connection = Connection::open(path).map_err(fail)?;
-        connection.busy_timeout(PATIENCE).map_err(fail)?;
-        let fresh = version(path, &connection)?;
-        connection.pragma_update(None, "journal_mode", "wal").map_err(fail)?;
-        connection.pragma_update(None, "synchronous", "full").map_err(fail)?;
-        connection.pragma_update(None, "foreign_keys", true).map_err(fail)?;
-        migrate(&mut connection, fresh).map_err(fail)?;
-        Ok(Store { connection, path: path.to_owned() })
-    }
-
-    /// Opens a store to read; nothing is changed, and a writer is not disturbed.
-    pub fn read(path: &Path) -> Result<Self> {
-        if !path.exists() {
-            let source = std::io::Error::from(std::io::ErrorKind::NotFound);
-            return Err(Error::Read { path: path.into(), source });
-        }
-        let fail = |e| wrap(path, e);
-        let connection = Connection::open_with_flags(
-            path,
-            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-        )
-        .map_err(fail)?;
-        connection.busy_timeout(PATIENCE).map_err(fail)?;
-        if version(path, &connection)? < SCHEMA.len() {
-            return Err(corrupt(path, "it holds no studies"));
-        }
-        connection.pragma_update(None, "query_only", true).map_err(fail)?;
-        Ok(Store { connection, path: path.to_owned() })
-    }
-
     /// A store that is gone with the process.
     pub fn memory() -> Result<Self> {
         Self::open(Path::new(":memory:"))
@@ -97,27 +76,25 @@ impl Store {
         wrap(&self.path, error)
     }
 
+    /// Sees the store from now on as it is now, whatever others write.
+    pub fn hold(&self) -> Result<()> {
+        self.connection.execute_batch("BEGIN; SELECT 1 FROM studies").map_err(|e| self.fail(e))
+    }
+
+    /// Several reads of one moment.
+    fn at_once<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
+        if !self.connection.is_autocommit() {
+            return read();
+        }
+        self.hold()?;
+        let found = read();
+        self.connection.execute_batch("COMMIT").map_err(|e| self.fail(e))?;
+        found
+    }
+
     /// Every study, oldest first.
     pub fn studies(&self) -> Result<Vec<Study>> {
-        let sql = "SELECT id, name, config, provenance, stopped, rejected,
-                          (SELECT count(*) FROM trials WHERE study = studies.id) FROM studies ORDER BY id";
-        let mut statement = self.connection.prepare(sql).map_err(|e| self.fail(e))?;
-        let rows = statement.query_map([], |row| {
-            let texts = (row.get::<_, String>(2)?, row.get::<_, String>(3)?);
-            Ok((row.get(0)?, row.get(1)?, texts, row.get(4)?, row.get::<_, i64>(5)?, row.get::<_, i64>(6)?))
-        });
-        let mut studies = Vec::new();
-        for row in rows.map_err(|e| self.fail(e))? {
-            let (key, name, texts, stopped, rejected, trials) = row.map_err(|e| self.fail(e))?;
-            let json = |text: &str| {
-                serde_json::from_str(text)
-                    .map_err(|_| corrupt(&self.path, format!("study '{name}' is no JSON")))
-            };
-            let (config, provenance) = (json(&texts.0)?, json(&texts.1)?);
-            let (rejected, trials) = (rejected.max(0) as u64, trials.max(0) as u64);
-            studies.push(Study { key, name, config, provenance, stopped, rejected, trials });
-        }
-        Ok(studies)
+        read_studies(&self.path, &self.connection)
     }
 
     /// The study of this name, if there is one.
@@ -134,20 +111,25 @@ impl Store {
             "version": env!("CARGO_PKG_VERSION"), "command": command, "processor": processor(), "host": lease::host(),
             "time": now(),
         });
+        failpoint::pass();
         let sql = "INSERT OR IGNORE INTO studies (name, config, provenance) VALUES (?1, ?2, ?3)";
         self.connection
             .execute(sql, params![name, config.to_string(), provenance.to_string()])
             .map_err(|e| self.fail(e))?;
+        failpoint::pass();
         self.find(name)?
             .ok_or_else(|| corrupt(&self.path, format!("study '{name}' was written and is not there")))
     }
 
     /// Becomes the one writer of a study, or says who is.
     pub fn lease(&mut self, study: &Study) -> Result<Lease> {
-        Lease::take(&self.path, &mut self.connection, study)
+        failpoint::pass();
+        let lease = Lease::take(&self.path, &mut self.connection, study);
+        failpoint::pass();
+        lease
     }
 
-    /// Adds the trials of a generation, all or none; `rejected` is what was refused so far.
+    /// Adds the next trials, all or none; `rejected` is what was refused so far.
     pub fn append(
         &mut self,
         study: &Study,
@@ -155,90 +137,223 @@ impl Store {
         rejected: u64,
         previous: &[u8; 32],
     ) -> Result<[u8; 32]> {
-        let mut digest = *previous;
         let done = (|| {
+            failpoint::pass();
             let transaction = self.connection.transaction()?;
-            {
-                let sql = "INSERT INTO trials VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-                let mut insert = transaction.prepare_cached(sql)?;
-                for trial in trials {
-                    let row = trial.row();
-                    digest = trial.digest(&digest);
-                    let number = trial.number as i64;
-                    insert.execute(params![
-                        study.key,
-                        number,
-                        trial.id,
-                        trial.genes,
-                        row.objectives,
-                        row.scores,
-                        row.numbers,
-                        trial.seconds,
-                        &digest[..]
-                    ])?;
-                }
-            }
+            let digest = insert(&transaction, study.key, trials, previous)?;
             let sql = "UPDATE studies SET rejected = ?2 WHERE id = ?1";
             transaction.execute(sql, params![study.key, rejected as i64])?;
-            transaction.commit()
+            failpoint::pass();
+            transaction.commit()?;
+            failpoint::pass();
+            Ok(digest)
         })();
-        done.map_err(|e| self.fail(e))?;
-        Ok(digest)
+        done.map_err(|e| self.fail(e))
     }
 
     /// Notes why a study ended, or that it goes on.
     pub fn stop(&mut self, study: &Study, reason: Option<&str>) -> Result<()> {
         let sql = "UPDATE studies SET stopped = ?2 WHERE id = ?1";
+        failpoint::pass();
         self.connection.execute(sql, params![study.key, reason]).map_err(|e| self.fail(e))?;
+        failpoint::pass();
         Ok(())
     }
 
-    /// All trials of a study in order, each checked against its digest, and the study's hash.
+    /// All trials of a study in order, each checked against its digest, and the last digest.
     pub fn trials(&self, study: &Study) -> Result<(Vec<Trial>, [u8; 32])> {
-        let sql = "SELECT number, id, genes, objectives, scores, numbers, seconds, digest
-                   FROM trials WHERE study = ?1 ORDER BY number";
-        let mut statement = self.connection.prepare(sql).map_err(|e| self.fail(e))?;
-        let mut rows = statement.query([study.key]).map_err(|e| self.fail(e))?;
         let mut trials = Vec::new();
-        let mut digest = first_digest(&study.config);
-        while let Some(row) = rows.next().map_err(|e| self.fail(e))? {
-            let (trial, stored) = Trial::read(row).map_err(|e| self.fail(e))?;
-            let damaged = || {
-                let name = &study.name;
-                corrupt(
-                    &self.path,
-                    format!("trial {} of study '{name}' is not what was written", trials.len()),
-                )
-            };
-            let trial = trial.ok_or_else(damaged)?;
-            digest = trial.digest(&digest);
-            if trial.number != trials.len() as u64 || digest[..] != stored[..] {
-                return Err(damaged());
-            }
-            trials.push(trial);
-        }
+        let digest = each_trial(&self.path, &self.connection, study, &mut |trial, _| trials.push(trial))?;
         Ok((trials, digest))
     }
 
-    /// Checks the file page by page and every trial by its digest; the number of studies and trials.
+    /// One trial, checked against its digest and the one before it.
+    pub fn trial(&self, study: &Study, number: u64) -> Result<Trial> {
+        let damaged = || damaged(&self.path, study, number);
+        let previous = match number.checked_sub(1) {
+            None => study.first_digest(),
+            Some(before) => self.digest(study, before)?.ok_or_else(damaged)?,
+        };
+        let sql = "SELECT number, id, genes, objectives, scores, numbers, seconds, digest
+                   FROM trials WHERE study = ?1 AND number = ?2";
+        let mut statement = self.connection.prepare_cached(sql).map_err(|e| self.fail(e))?;
+        let found = statement.query_row(params![study.key, number as i64], Trial::read).optional();
+        let (trial, stored) = found.map_err(|e| self.fail(e))?.ok_or_else(damaged)?;
+        trial.filter(|trial| trial.digest(&previous)[..] == stored[..]).ok_or_else(damaged)
+    }
+
+    fn digest(&self, study: &Study, number: u64) -> Result<Option<[u8; 32]>> {
+        let sql = "SELECT digest FROM trials WHERE study = ?1 AND number = ?2";
+        let mut statement = self.connection.prepare_cached(sql).map_err(|e| self.fail(e))?;
+        let found = statement.query_row(params![study.key, number as i64], |row| row.get::<_, Vec<u8>>(0));
+        let found = found.optional().map_err(|e| self.fail(e))?;
+        Ok(found.and_then(|digest| digest.try_into().ok()))
+    }
+
+    /// What all trials of a study are ranked by, checked against their digests without reading them.
+    pub fn ranks(&self, study: &Study) -> Result<Ranks> {
+        self.at_once(|| {
+            let trials = count(&self.path, &self.connection, study.key)?;
+            if trials > 0 {
+                // The settings say what the numbers mean, and the first trial's digest says whether they are the study's.
+                self.trial(study, 0)?;
+            }
+            ranks::read(&self.path, &self.connection, &Study { trials, ..study.clone() })
+        })
+    }
+
+    /// What evaluators said of trials, in the order asked, and the last digest.
+    pub fn evaluations(&self, study: &Study) -> Result<(Vec<Evaluation>, [u8; 32])> {
+        evaluation::read(&self.path, &self.connection, study)
+    }
+
+    /// Adds what an evaluator said, at once.
+    pub fn evaluated(
+        &mut self,
+        study: &Study,
+        number: u64,
+        evaluation: &Evaluation,
+        previous: &[u8; 32],
+    ) -> Result<[u8; 32]> {
+        failpoint::pass();
+        let digest = evaluation::insert(&self.connection, study.key, number, evaluation, previous);
+        failpoint::pass();
+        digest.map_err(|e| self.fail(e))
+    }
+
+    /// A hash of all trials and evaluations: equal hashes, equal studies.
+    pub fn hash(&self, study: &Study) -> Result<String> {
+        self.at_once(|| {
+            let trials = count(&self.path, &self.connection, study.key)?;
+            let last = match trials.checked_sub(1) {
+                None => study.first_digest(),
+                Some(last) => self.digest(study, last)?.ok_or_else(|| damaged(&self.path, study, last))?,
+            };
+            let (evaluations, digest) = self.evaluations(study)?;
+            let mut hash = blake3::Hash::from_bytes(last);
+            if !evaluations.is_empty() {
+                hash = blake3::Hasher::new().update(&last).update(&digest).finalize();
+            }
+            Ok(hash.to_hex().to_string())
+        })
+    }
+
+    /// Checks the file page by page, every trial and evaluation by its digest, and what trials are ranked by; the number
+    /// of studies and trials.
     pub fn verify(&self) -> Result<(u64, u64)> {
         let sql = "PRAGMA integrity_check(1)";
         let said: String = self.connection.query_row(sql, [], |row| row.get(0)).map_err(|e| self.fail(e))?;
         if said != "ok" {
             return Err(corrupt(&self.path, said));
         }
-        let studies = self.studies()?;
-        let mut count = 0;
-        for study in &studies {
-            count += self.trials(study)?.0.len() as u64;
-        }
-        Ok((studies.len() as u64, count))
+        self.at_once(|| {
+            let studies = self.studies()?;
+            let mut count = 0;
+            for study in &studies {
+                let (trials, _) = self.trials(study)?;
+                self.evaluations(study)?;
+                let ranks = self.ranks(study)?;
+                if !Ranks::of(&trials).is_some_and(|own| own.same(&ranks)) {
+                    let reason = format!("numbers of study '{}' are not those of its trials", study.name);
+                    return Err(corrupt(&self.path, reason));
+                }
+                count += trials.len() as u64;
+            }
+            Ok((studies.len() as u64, count))
+        })
     }
 }
 
-/// What the chain of digests starts from.
-pub(crate) fn first_digest(config: &Value) -> [u8; 32] {
-    *blake3::hash(config.to_string().as_bytes()).as_bytes()
+/// Adds trials and what they are ranked by; the last digest.
+fn insert(
+    connection: &Connection,
+    study: i64,
+    trials: &[Trial],
+    previous: &[u8; 32],
+) -> rusqlite::Result<[u8; 32]> {
+    let sql = "INSERT INTO trials VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    let mut insert = connection.prepare_cached(sql)?;
+    let mut digests = Vec::with_capacity(trials.len());
+    let mut digest = *previous;
+    for trial in trials {
+        let row = trial.row();
+        digest = trial.digest(&digest);
+        digests.push(digest);
+        insert.execute(params![
+            study,
+            trial.number as i64,
+            trial.id,
+            trial.genes,
+            row.objectives,
+            row.scores,
+            row.numbers,
+            trial.seconds,
+            &digest[..]
+        ])?;
+        failpoint::pass();
+    }
+    ranks::pack(connection, study, trials.iter().zip(digests))?;
+    Ok(digest)
+}
+
+fn read_studies(path: &Path, connection: &Connection) -> Result<Vec<Study>> {
+    let fail = |e| wrap(path, e);
+    let sql = "SELECT id, name, config, provenance, stopped, rejected FROM studies ORDER BY id";
+    let mut statement = connection.prepare(sql).map_err(fail)?;
+    let rows = statement.query_map([], |row| {
+        let texts = (row.get::<_, String>(2)?, row.get::<_, String>(3)?);
+        Ok((row.get(0)?, row.get(1)?, texts, row.get(4)?, row.get::<_, i64>(5)?))
+    });
+    let mut studies = Vec::new();
+    for row in rows.map_err(fail)? {
+        let (key, name, texts, stopped, rejected) = row.map_err(fail)?;
+        let json = |text: &str| {
+            serde_json::from_str(text).map_err(|_| corrupt(path, format!("study '{name}' is no JSON")))
+        };
+        let (config, provenance) = (json(&texts.0)?, json(&texts.1)?);
+        let trials = count(path, connection, key)?;
+        let rejected = rejected.max(0) as u64;
+        studies.push(Study { key, name, config, provenance, stopped, rejected, trials });
+    }
+    Ok(studies)
+}
+
+/// How many trials a study has: they are numbered without gaps.
+fn count(path: &Path, connection: &Connection, study: i64) -> Result<u64> {
+    let sql = "SELECT max(number) FROM trials WHERE study = ?1";
+    let last: Option<i64> =
+        connection.query_row(sql, [study], |row| row.get(0)).map_err(|e| wrap(path, e))?;
+    Ok(last.map_or(0, |last| last.max(0) as u64 + 1))
+}
+
+/// Walks the trials of a study in order, each checked against its digest; the last digest.
+fn each_trial(
+    path: &Path,
+    connection: &Connection,
+    study: &Study,
+    visit: &mut dyn FnMut(Trial, [u8; 32]),
+) -> Result<[u8; 32]> {
+    let fail = |e| wrap(path, e);
+    let sql = "SELECT number, id, genes, objectives, scores, numbers, seconds, digest
+               FROM trials WHERE study = ?1 ORDER BY number";
+    let mut statement = connection.prepare(sql).map_err(fail)?;
+    let mut rows = statement.query([study.key]).map_err(fail)?;
+    let (mut digest, mut number) = (study.first_digest(), 0);
+    while let Some(row) = rows.next().map_err(fail)? {
+        let (trial, stored) = Trial::read(row).map_err(fail)?;
+        let trial = trial.ok_or_else(|| damaged(path, study, number))?;
+        digest = trial.digest(&digest);
+        if trial.number != number || digest[..] != stored[..] {
+            return Err(damaged(path, study, number));
+        }
+        visit(trial, digest);
+        number += 1;
+    }
+    Ok(digest)
+}
+
+fn damaged(path: &Path, study: &Study, trial: u64) -> Error {
+    corrupt(path, format!("trial {trial} of study '{}' is not what was written", study.name))
 }
 
 /// The vector instructions that scores were computed with.
@@ -257,63 +372,4 @@ pub fn processor() -> &'static str {
 
 fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() as i64)
-}
-
-/// The schema version of a file that is ours or empty.
-fn version(path: &Path, connection: &Connection) -> Result<usize> {
-    let fail = |e| wrap(path, e);
-    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(fail);
-    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
-    let sql = "SELECT 1 FROM sqlite_schema LIMIT 1";
-    let empty = connection.query_row(sql, [], |_| Ok(())).optional().map_err(fail)?.is_none();
-    if application != APPLICATION && !(empty && application == 0 && version == 0) {
-        return Err(Error::Store { path: path.into(), reason: "is a database of another program".into() });
-    }
-    match usize::try_from(version) {
-        Ok(found) if found <= SCHEMA.len() => Ok(found),
-        _ => Err(Error::StoreVersion { path: path.into(), found: version, known: SCHEMA.len() as i64 }),
-    }
-}
-
-fn migrate(connection: &mut Connection, from: usize) -> rusqlite::Result<()> {
-    for (step, sql) in SCHEMA.iter().enumerate().skip(from) {
-        let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        // Another process may have been faster.
-        let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if found == step as i64 {
-            transaction.execute_batch(sql)?;
-            transaction.pragma_update(None, "application_id", APPLICATION)?;
-            transaction.pragma_update(None, "user_version", step as i64 + 1)?;
-        }
-        transaction.commit()?;
-    }
-    Ok(())
-}
-
-fn corrupt(path: &Path, reason: impl Into<String>) -> Error {
-    Error::Corrupt { path: path.into(), reason: reason.into() }
-}
-
-/// What SQLite said, as one of ours.
-fn wrap(path: &Path, error: rusqlite::Error) -> Error {
-    use rusqlite::Error as Sql;
-    let damaged = match &error {
-        Sql::SqliteFailure(code, text) => {
-            matches!(code.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-                // A schema that no longer parses or lost a table was ours once: it is damaged, not misused.
-                || text.as_ref().is_some_and(|text| text.contains("no such") || text.contains("malformed"))
-        }
-        Sql::SqlInputError { .. }
-        | Sql::FromSqlConversionFailure(..)
-        | Sql::InvalidColumnType(..)
-        | Sql::Utf8Error(..)
-        | Sql::InvalidColumnIndex(_)
-        | Sql::IntegralValueOutOfRange(..) => true,
-        _ => false,
-    };
-    if damaged {
-        corrupt(path, error.to_string())
-    } else {
-        Error::Store { path: path.into(), reason: error.to_string() }
-    }
 }

@@ -1,25 +1,32 @@
 //! A space inside limits, as searchers see it.
 
-use super::{Objective, Settings};
+use super::evaluate::as_given;
+use super::{Evaluator, Objective, Settings, Shard, Watch};
 use crate::architecture::{Architecture, Block};
 use crate::error::{Error, Result};
+use crate::latency::Model;
 use crate::proxy::{Request, Score};
 use crate::score::Scorer;
 use crate::search::{Ground, Moves, Nth, Told, Whole};
 use crate::seed::{Rng, Seed};
 use crate::space::{Feasible, Limits, Size, Space};
+use crate::store::{self, Evaluation, Store, Trial};
 use rand::seq::IndexedRandom;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Mutex;
+use std::time::Instant;
 
 /// How often a child is made anew before a random point takes its place: at a limit most children break it.
-const TRIES: usize = 200;
+const TRIES: usize = 1000;
 /// How often a random point is drawn before there is taken to be none left.
 const SAMPLES: usize = 1000;
-/// Draws after which a limit on memory is taken to be out of reach.
+/// Draws after which a limit on memory or latency is taken to be out of reach.
 const DRAWS: usize = 10_000;
+/// Draws per shard after which one is taken to have nothing left of its own, and takes what others have.
+const DRAWS_OF_OTHERS: u64 = 30;
 
 /// The feasible part of a space, and what was asked for so far.
-pub(super) struct SpaceGround<'s> {
+pub(super) struct SpaceGround<'s, 'e> {
     moves: SpaceMoves<'s>,
     settings: &'s Settings,
     /// One per objective that is a proxy.
@@ -31,6 +38,74 @@ pub(super) struct SpaceGround<'s> {
     pub(super) exhausted: bool,
     /// Why the best points cannot be known, if they were asked for.
     pub(super) refusal: Option<Error>,
+    /// What is really known of points, where somebody evaluates.
+    evaluations: Option<Evaluations<'e>>,
+}
+
+/// What an evaluator said so far, and how to ask it further.
+pub(super) struct Evaluations<'s> {
+    evaluator: &'s dyn Evaluator,
+    store: &'s Mutex<&'s mut Store>,
+    study: &'s store::Study,
+    watch: &'s dyn Watch,
+    /// The trial of each architecture told so far.
+    trials: HashMap<String, u64>,
+    /// What was said of a trial.
+    known: HashMap<u64, Evaluation>,
+    digest: [u8; 32],
+    /// What could not be stored.
+    failure: Option<Error>,
+}
+
+impl<'s> Evaluations<'s> {
+    pub(super) fn new(
+        evaluator: &'s dyn Evaluator,
+        store: &'s Mutex<&'s mut Store>,
+        study: &'s store::Study,
+        (known, digest): (Vec<Evaluation>, [u8; 32]),
+        watch: &'s dyn Watch,
+    ) -> Result<Self> {
+        if let Some(other) = known.iter().find(|known| known.evaluator != evaluator.label()) {
+            let reason = format!("was evaluated by {}: choose another --name", other.evaluator);
+            return Err(Error::input(format!("study '{}'", study.name), reason));
+        }
+        let known = known.into_iter().map(|known| (known.trial, known)).collect();
+        Ok(Evaluations {
+            evaluator,
+            store,
+            study,
+            watch,
+            trials: HashMap::new(),
+            known,
+            digest,
+            failure: None,
+        })
+    }
+
+    fn worth(&mut self, point: &Architecture) -> f64 {
+        let trial = self.trials.get(&point.id()).copied();
+        let Some(trial) = trial.filter(|_| self.failure.is_none()) else { return f64::NEG_INFINITY };
+        if !self.known.contains_key(&trial) {
+            let start = Instant::now();
+            let mut said = Evaluation { trial, evaluator: self.evaluator.label(), ..Evaluation::default() };
+            match self.evaluator.evaluate(point) {
+                Ok(value) => (said.status, said.value) = ("ok".to_owned(), value),
+                Err(failure) => {
+                    (said.status, said.message) = (failure.status.to_owned(), failure.message);
+                    said.value = f64::NAN;
+                }
+            }
+            said.seconds = start.elapsed().as_secs_f64();
+            let mut store = self.store.lock().expect("no holder panics");
+            match store.evaluated(self.study, self.known.len() as u64, &said, &self.digest) {
+                Ok(digest) => self.digest = digest,
+                Err(error) => self.failure = Some(error),
+            }
+            self.watch.evaluated(trial, said.value().map(|value| as_given(&said.evaluator, value)));
+            self.known.insert(trial, said);
+        }
+        self.known[&trial].value().unwrap_or(f64::NEG_INFINITY)
+    }
 }
 
 struct SpaceMoves<'s> {
@@ -38,9 +113,10 @@ struct SpaceMoves<'s> {
     inside: Option<Box<dyn Feasible + 's>>,
     /// The slots outside the positions that may vary.
     varying: Vec<usize>,
+    shard: Option<Shard>,
 }
 
-impl<'s> SpaceGround<'s> {
+impl<'s, 'e> SpaceGround<'s, 'e> {
     pub(super) fn new(settings: &'s Settings, scorer: &'s Scorer) -> Result<Self> {
         let space = &*settings.space;
         let open = Limits { counter: settings.limits.counter, ..Limits::default() };
@@ -53,31 +129,54 @@ impl<'s> SpaceGround<'s> {
             _ => None,
         });
         let ground = SpaceGround {
-            moves: SpaceMoves { space, inside, varying },
+            moves: SpaceMoves { space, inside, varying, shard: settings.shard },
             settings,
             requests: requests.collect(),
             seen: HashSet::new(),
             rejected: 0,
             exhausted: false,
             refusal: None,
+            evaluations: None,
         };
-        ground.refuse_impossible_memory()?;
+        ground.refuse_out_of_reach()?;
         Ok(ground)
     }
 
-    fn refuse_impossible_memory(&self) -> Result<()> {
-        let Some(limit) = self.settings.memory else { return Ok(()) };
+    /// The same with somebody who evaluates.
+    pub(super) fn with<'n>(self, evaluations: Option<Evaluations<'n>>) -> SpaceGround<'s, 'n> {
+        let SpaceGround { moves, settings, requests, seen, rejected, exhausted, refusal, .. } = self;
+        SpaceGround { moves, settings, requests, seen, rejected, exhausted, refusal, evaluations }
+    }
+
+    /// Memory and latency are no sums that a space can count, so what is out of reach is known by draws.
+    fn refuse_out_of_reach(&self) -> Result<()> {
+        if let Some(limit) = self.settings.memory {
+            self.reach("bytes of memory", limit as f64, &|point| point.memory().total() as f64)?;
+        }
+        match self.slow() {
+            Some((most, model)) => {
+                self.reach("milliseconds", 1e3 * most, &|point| 1e3 * model.predict(point))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The limit on latency and what foretells it.
+    fn slow(&self) -> Option<(f64, &Model)> {
+        Some((self.settings.latency?, self.settings.model.as_ref()?))
+    }
+
+    fn reach(&self, what: &str, limit: f64, need: &dyn Fn(&Architecture) -> f64) -> Result<()> {
         let mut rng = Seed(self.settings.seed).stream("memory", 0);
-        let mut least = u64::MAX;
+        let mut least = f64::INFINITY;
         for _ in 0..DRAWS {
-            least = least.min(self.moves.sample(&mut rng).memory().total());
+            least = least.min(need(&self.moves.sample(&mut rng)));
             if least <= limit {
                 return Ok(());
             }
         }
-        let reason = format!(
-            "at most {limit} bytes of memory were asked for, the least of {DRAWS} draws needs {least}"
-        );
+        let reason =
+            format!("at most {limit} {what} were asked for, the least of {DRAWS} draws needs {least:.5}");
         Err(Error::Infeasible { space: self.moves.space.name().to_owned(), reason })
     }
 
@@ -90,12 +189,15 @@ impl<'s> SpaceGround<'s> {
     }
 
     /// The best points in the first objective where it is a cost or a score of the shape.
-    fn optimum(&self, count: usize) -> Result<Vec<Architecture>> {
+    fn solve(&self, count: usize) -> Result<Vec<Architecture>> {
         let space = self.moves.space;
         let grid = space.as_grid();
         let grid = grid.ok_or_else(|| Error::input(space.name(), "cannot be counted: dp needs a grid"))?;
         let objective = &self.settings.objectives[0];
-        grid.optimum(&self.settings.limits, count, &|point| match (objective.cost(point), self.requests[0]) {
+        grid.optimum(&self.settings.limits, count, &|point| match (
+            self.settings.cost(objective, point),
+            self.requests[0],
+        ) {
             (Some(cost), _) => Ok(-(cost as f64)),
             (None, Some(request)) if !request.about().drawn() && !request.is_set_score() => {
                 request.of_shape(point)
@@ -114,6 +216,7 @@ impl<'s> SpaceGround<'s> {
             && ((flops.min == 0 && flops.max == u64::MAX)
                 || point.flops(*counter).is_some_and(|value| holds(flops, value)))
             && self.settings.memory.is_none_or(|limit| point.memory().total() <= limit)
+            && self.slow().is_none_or(|(most, model)| model.predict(point) <= most)
     }
 
     /// Whether a point is inside all limits and new; it is not new again.
@@ -123,6 +226,29 @@ impl<'s> SpaceGround<'s> {
             return false;
         }
         self.seen.insert(point.id())
+    }
+
+    /// Which trials some architectures became.
+    pub(super) fn number(&mut self, trials: &[Trial]) {
+        if let Some(evaluations) = &mut self.evaluations {
+            evaluations.trials.extend(trials.iter().map(|trial| (trial.id.clone(), trial.number)));
+        }
+    }
+
+    /// What went wrong while a searcher asked.
+    pub(super) fn sound(&mut self) -> Result<()> {
+        let stored = self.evaluations.as_mut().and_then(|evaluations| evaluations.failure.take());
+        self.refusal.take().or(stored).map_or(Ok(()), Err)
+    }
+
+    /// The `k` best points in the first objective; of equals the earlier.
+    pub(super) fn best(&self, told: &[Told<Architecture>], k: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..told.len()).collect();
+        let fitness = self.fitness(0, told, &order);
+        order.retain(|place| fitness[*place] > f64::NEG_INFINITY);
+        order.sort_by(|a, b| fitness[*b].total_cmp(&fitness[*a]));
+        order.truncate(k);
+        order
     }
 
     /// The best of all points in the first objective, given the best before those from `from` on were added.
@@ -148,8 +274,14 @@ impl<'s> SpaceGround<'s> {
 
 impl Moves<Architecture> for SpaceMoves<'_> {
     fn sample(&self, rng: &mut Rng) -> Architecture {
-        let inside = self.inside.as_ref().and_then(|inside| inside.sample(false, rng).ok());
-        inside.unwrap_or_else(|| self.space.sample(rng))
+        let mut draw = || {
+            let inside = self.inside.as_ref().and_then(|inside| inside.sample(false, rng).ok());
+            inside.unwrap_or_else(|| self.space.sample(rng))
+        };
+        let Some(shard) = self.shard else { return draw() };
+        let tries = DRAWS_OF_OTHERS * shard.of();
+        let own = (0..tries).map(|_| draw()).find(|point| shard.owns(&point.id()));
+        own.unwrap_or_else(draw)
     }
 
     fn redraw(
@@ -191,7 +323,7 @@ impl Moves<Architecture> for SpaceMoves<'_> {
     }
 }
 
-impl Ground<Architecture> for SpaceGround<'_> {
+impl Ground<Architecture> for SpaceGround<'_, '_> {
     fn fresh(
         &mut self,
         rng: &mut Rng,
@@ -213,8 +345,8 @@ impl Ground<Architecture> for SpaceGround<'_> {
         None
     }
 
-    fn best(&mut self, count: usize) -> Vec<Architecture> {
-        match self.optimum(count) {
+    fn optimum(&mut self, count: usize) -> Vec<Architecture> {
+        match self.solve(count) {
             Ok(points) => points.into_iter().filter(|point| self.accept(point)).collect(),
             Err(error) => {
                 self.refusal = Some(error);
@@ -224,7 +356,8 @@ impl Ground<Architecture> for SpaceGround<'_> {
     }
 
     fn nth(&mut self, index: u64) -> Nth<Architecture> {
-        match self.moves.space.at(&index.into()) {
+        let index = self.settings.shard.map_or(Some(index), |shard| shard.nth(index));
+        match index.and_then(|index| self.moves.space.at(&index.into())) {
             None => {
                 self.exhausted = true;
                 Nth::End
@@ -253,6 +386,10 @@ impl Ground<Architecture> for SpaceGround<'_> {
 
     fn moves(&self) -> &dyn Moves<Architecture> {
         &self.moves
+    }
+
+    fn worth(&mut self, point: &Architecture) -> Option<f64> {
+        self.evaluations.as_mut().map(|evaluations| evaluations.worth(point))
     }
 }
 

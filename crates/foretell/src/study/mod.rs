@@ -2,28 +2,36 @@
 //!
 //! A study is decided by its [`Settings`] alone. Trials that the store holds already are told instead of scored, so
 //! the same call continues a study that was killed, and ends with the same trials, the same standing and the same hash.
-//! A candidate that fails is recorded with its kind and never ends a study.
+//! Candidates are stored in their order as they are scored: whoever is killed loses the one that each thread is at, and
+//! half a second of others. A candidate that fails is recorded with its kind and never ends a study.
 
 mod baseline;
+mod evaluate;
 mod ground;
 mod objective;
+mod scoring;
+mod shard;
 mod standing;
 
 pub use baseline::Baseline;
+pub use evaluate::{Evaluator, External, Failure, Table, abandon, as_given};
 pub use objective::Objective;
+pub use shard::Shard;
 pub use standing::Standing;
 
 use crate::architecture::{Architecture, Counter};
 use crate::error::{Error, Result};
+use crate::latency::Model;
 use crate::proxy::Request;
-use crate::score::{Cell, Options, Scorer};
-use crate::search::{self, Told};
+use crate::score::{Options, Scorer};
+use crate::search::{self, Ground, Told};
 use crate::seed::Seed;
 use crate::space::{self, Bound, Limits, Space};
-use crate::store::{self, Store, Trial};
-use ground::SpaceGround;
+use crate::store::{Store, Trial};
+use ground::{Evaluations, SpaceGround};
+use scoring::Scoring;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// All that decides which trials a study has.
 pub struct Settings {
@@ -37,10 +45,20 @@ pub struct Settings {
     pub limits: Limits,
     /// The most bytes that one forward and backward of one input may need in f32.
     pub memory: Option<u64>,
+    /// The most seconds that a forward pass of one input may take, as foretold.
+    pub latency: Option<f64>,
+    /// What foretells latency: fitted where the study began and stored with it, so that it can be continued anywhere.
+    pub model: Option<Model>,
     /// How many candidates are scored; as many as the algorithm plans if absent.
     pub budget: Option<u64>,
     /// The seed of every draw.
     pub seed: u64,
+    /// The part of the search that this study is.
+    pub shard: Option<Shard>,
+    /// Who says how good networks really are.
+    pub evaluator: Option<Arc<dyn Evaluator>>,
+    /// How many of the best it is asked about in the end, unless the algorithm asks itself.
+    pub evaluate_top: usize,
 }
 
 impl Settings {
@@ -53,14 +71,20 @@ impl Settings {
             objectives,
             limits: Limits::default(),
             memory: None,
+            latency: None,
+            model: None,
             budget: None,
             seed: 0,
+            shard: None,
+            evaluator: None,
+            evaluate_top: 5,
         }
     }
 
     /// The settings as canonical JSON; the budget is left out, since a study may go on.
     pub fn config(&self) -> Result<Value> {
         let definition = self.space.definition();
+        let searcher = search::parse::<Architecture>(&self.algorithm)?;
         let mut objectives = Vec::new();
         for objective in &self.objectives {
             objectives.push(match objective {
@@ -84,14 +108,38 @@ impl Settings {
             limits.insert("flops".into(), format!("{:?}", self.limits.counter).to_lowercase().into());
         }
         limits.extend(self.memory.map(|bytes| ("max_memory".to_owned(), bytes.into())));
+        limits.extend(self.latency.map(|seconds| ("max_latency".to_owned(), seconds.into())));
         let mut config = json!({
             "space": definition.name, "algorithm": self.algorithm, "objectives": objectives, "limits": limits,
             "seed": self.seed,
         });
+        if let Some(evaluator) = self.evaluator.as_ref().filter(|_| searcher.evaluates()) {
+            config["evaluator"] = evaluator.label().into();
+        }
+        if let Some(model) = &self.model {
+            config["latency"] = json!(model);
+        }
+        if let Some(shard) = self.shard {
+            config["shards"] = shard.of().into();
+            config["shard"] = shard.index().into();
+        }
         if !space::is_preset(&definition.name) {
             config["space_file"] = definition.text.as_str().into();
         }
         Ok(config)
+    }
+
+    /// Whether latency is limited or an objective, so that a model is needed.
+    pub fn foretells(&self) -> bool {
+        self.latency.is_some() || self.objectives.contains(&Objective::Latency)
+    }
+
+    /// What an architecture costs, for objectives that are a cost: parameters, multiply-adds, bytes or nanoseconds.
+    pub fn cost(&self, objective: &Objective, architecture: &Architecture) -> Option<u64> {
+        match (objective, &self.model) {
+            (Objective::Latency, Some(model)) => Some((1e9 * model.predict(architecture)).round() as u64),
+            _ => objective.cost(architecture),
+        }
     }
 
     /// The settings of a stored study: the inverse of [`config`](Self::config), without a budget.
@@ -109,21 +157,32 @@ impl Settings {
         let published = config["limits"]["flops"] == "published";
         let counter = if published { Counter::Published } else { Counter::Exact };
         Ok(Settings {
-            space,
             algorithm: text("algorithm").to_owned(),
             objectives: Objective::of(config)?,
             limits: Limits { params: bound("params"), flops: bound("flops"), counter },
             memory: limit("max_memory".to_owned()),
-            budget: None,
+            latency: config["limits"]["max_latency"].as_f64(),
+            model: Model::of(config)?,
             seed: config["seed"].as_u64().unwrap_or(0),
+            ..Settings::new(space, "", "")
         })
     }
 
-    /// A name that the same settings always get.
+    /// A name that the same settings always get; shards of a search share its beginning.
     pub fn name(&self) -> Result<String> {
-        let hash = blake3::hash(self.config()?.to_string().as_bytes()).to_hex();
+        let mut config = self.config()?;
+        for key in ["shard", "latency"] {
+            config.as_object_mut().and_then(|config| config.shift_remove(key));
+        }
+        let hash = blake3::hash(config.to_string().as_bytes()).to_hex();
         let algorithm = self.algorithm.split('[').next().unwrap_or_default();
         Ok(format!("{}-{algorithm}-{}", self.space.name(), &hash[..8]))
+    }
+
+    /// The name of the study: what was given or follows from the settings, and which shard it is.
+    pub fn full_name(&self, given: Option<&str>) -> Result<String> {
+        let name = given.map_or_else(|| self.name(), |name| Ok(name.to_owned()))?;
+        Ok(self.shard.map_or(name.clone(), |shard| format!("{name}-{shard}")))
     }
 }
 
@@ -133,6 +192,8 @@ pub trait Watch: Sync {
     fn scored(&self) {}
     /// A generation is stored.
     fn generation(&self, _progress: &Progress) {}
+    /// A trial was evaluated, with the value as it was given; no value if that failed.
+    fn evaluated(&self, _trial: u64, _value: Option<f64>) {}
 }
 
 /// Nobody looks on.
@@ -177,34 +238,48 @@ pub fn run(
     command: &str,
     watch: &dyn Watch,
 ) -> Result<Summary> {
+    if settings.foretells() && settings.model.is_none() {
+        return Err(Error::input(
+            "latency",
+            "is limited or an objective, and there is no model to foretell it",
+        ));
+    }
     let mut searcher = search::parse::<Architecture>(&settings.algorithm)?;
     let config = settings.config()?;
     let scorer = Scorer::new(Objective::requests(&settings.objectives)?, options);
-    let mut ground = SpaceGround::new(settings, &scorer)?;
-    let name = name.map_or_else(|| settings.name(), |name| Ok(name.to_owned()))?;
+    let ground = SpaceGround::new(settings, &scorer)?;
+    let name = settings.full_name(name)?;
     let study = store.create(&name, &config, command)?;
     if study.config != config {
         return Err(conflict(&name, &study.config, &config));
     }
     let _lease = store.lease(&study)?;
-    let (known, mut digest) = store.trials(&study)?;
+    let (known, digest) = store.trials(&study)?;
     let resumed = known.len() as u64;
+    let evaluated = store.evaluations(&study)?;
     store.stop(&study, None)?;
+    let store = Mutex::new(store);
+    let evaluator = settings.evaluator.as_deref();
+    let evaluations = evaluator.map(|asked| Evaluations::new(asked, &store, &study, evaluated, watch));
+    let mut ground = ground.with(evaluations.transpose()?);
+    let mut scoring = Scoring { settings, scorer: &scorer, store: &store, study: &study, watch, digest };
     let total = settings.budget.unwrap_or_else(|| searcher.planned()).min(ground.size());
+    let total = settings.shard.map_or(total, |shard| shard.share(total));
+    let purpose = settings.shard.map_or("search".to_owned(), |shard| format!("search {shard}"));
     let mut progress = Progress { done: 0, total, rejected: 0, failed: 0, best: None };
     let mut known = known.into_iter();
     let mut told: Vec<Told<Architecture>> = Vec::new();
     let mut generation = 0;
     let stopped = loop {
+        let mut rng = Seed(settings.seed).stream(&purpose, generation);
         if progress.done >= total {
+            searcher.end(&mut ground, &mut rng);
+            ground.sound()?;
             break "budget";
         }
-        let mut rng = Seed(settings.seed).stream("search", generation);
         let mut asked = searcher.ask(&mut ground, &mut rng);
+        ground.sound()?;
         generation += 1;
-        if let Some(refusal) = ground.refusal.take() {
-            return Err(refusal);
-        }
         if asked.is_empty() {
             break if ground.exhausted { "exhausted" } else { "converged" };
         }
@@ -216,19 +291,8 @@ pub fn run(
                 return Err(Error::input(format!("study '{name}'"), reason));
             }
         }
-        let fresh = &asked[trials.len()..];
-        let table = scorer.table(fresh, &[settings.seed], &|| watch.scored());
         let from = progress.done + trials.len() as u64;
-        let new: Vec<Trial> = fresh
-            .iter()
-            .zip(table)
-            .enumerate()
-            .map(|(i, (point, row))| trial(settings, &scorer, point, &row.cells, from + i as u64))
-            .collect();
-        if !new.is_empty() {
-            digest = store.append(&study, &new, ground.rejected, &digest)?;
-        }
-        trials.extend(new);
+        trials.extend(scoring.run(&asked[trials.len()..], from, ground.rejected)?);
         progress.done += trials.len() as u64;
         progress.rejected = ground.rejected;
         progress.failed += trials.iter().filter(|trial| !trial.ok()).count() as u64;
@@ -237,6 +301,7 @@ pub fn run(
             .zip(&trials)
             .map(|(point, trial)| Told { outcome: objective::outcome(&settings.objectives, trial), point })
             .collect();
+        ground.number(&trials);
         let from = told.len();
         told.extend(batch.iter().cloned());
         progress.best = ground.leader(&told, from, progress.best);
@@ -245,52 +310,15 @@ pub fn run(
         }
         searcher.tell(batch);
     };
+    if settings.evaluator.is_some() && !searcher.evaluates() {
+        for place in ground.best(&told, settings.evaluate_top) {
+            ground.worth(&told[place].point);
+            ground.sound()?;
+        }
+    }
+    let mut store = store.lock().expect("no holder panics");
     store.stop(&study, Some(stopped))?;
-    Ok(Summary { name, stopped, progress, resumed, hash: hash(digest) })
-}
-
-/// The hash of a stored study: what [`Summary::hash`] says.
-pub fn hash(digest: [u8; 32]) -> String {
-    blake3::Hash::from_bytes(digest).to_hex().to_string()
-}
-
-/// One candidate as it is stored.
-fn trial(settings: &Settings, scorer: &Scorer, point: &Architecture, cells: &[Cell], number: u64) -> Trial {
-    let score = |(request, cell): (&Request, &Cell)| {
-        let mut score = store::Score {
-            proxy: request.label().to_owned(),
-            version: request.about().version,
-            seed: settings.seed,
-            value: f64::NAN,
-            ..store::Score::default()
-        };
-        match cell.scores.first() {
-            Some(Ok(found)) => {
-                score.status = "ok".to_owned();
-                score.value = found.value;
-                score.parts = found.parts.clone();
-                score.blocks = objective::blocks(point, request, found);
-            }
-            Some(Err(error)) => {
-                score.status = error.kind().to_owned();
-                score.message = error.to_string();
-            }
-            None => score.status = "missing".to_owned(),
-        }
-        score
-    };
-    let scores: Vec<store::Score> = scorer.requests().iter().zip(cells).map(score).collect();
-    let mut said = scores.iter();
-    let value = |objective: &Objective| match objective.cost(point) {
-        Some(cost) => -(cost as f64),
-        None => {
-            said.next().map_or(f64::NAN, |score| if score.parts.is_empty() { score.value } else { f64::NAN })
-        }
-    };
-    let objectives = settings.objectives.iter().map(value).collect();
-    let genes = Value::Object(space::write_architecture(point)).to_string();
-    let seconds = cells.iter().map(|cell| cell.seconds).sum();
-    Trial { number, id: point.id(), genes, objectives, scores, seconds }
+    Ok(Summary { name, stopped, progress, resumed, hash: store.hash(&study)? })
 }
 
 fn conflict(name: &str, stored: &Value, wanted: &Value) -> Error {

@@ -18,15 +18,18 @@ pub enum Objective {
     Flops,
     /// The least memory of a forward and backward of one input.
     Memory,
+    /// The least time of a forward pass of one input, as the study's model foretells it.
+    Latency,
 }
 
 impl Objective {
-    /// `params`, `flops` or `memory`, which are to be small, or a proxy, which is to be large; `proxy` stands for `usual`.
+    /// `params`, `flops`, `memory` or `latency`, which are to be small, or a proxy, which is to be large; `proxy` stands for `usual`.
     pub fn parse(text: &str, usual: &str) -> Result<Self> {
         Ok(match text.trim() {
             "params" => Objective::Params,
             "flops" => Objective::Flops,
             "memory" => Objective::Memory,
+            "latency" => Objective::Latency,
             "proxy" => Objective::Proxy(usual.to_owned()),
             other => Objective::Proxy(other.to_owned()),
         })
@@ -55,10 +58,10 @@ impl Objective {
         labels.map(|label| Request::parse(label)).collect()
     }
 
-    /// What an architecture costs, for objectives that are a cost.
-    pub fn cost(&self, architecture: &Architecture) -> Option<u64> {
+    /// What an architecture costs, for objectives that follow from it alone.
+    pub(super) fn cost(&self, architecture: &Architecture) -> Option<u64> {
         match self {
-            Objective::Proxy(_) => None,
+            Objective::Proxy(_) | Objective::Latency => None,
             Objective::Params => Some(architecture.params().total),
             Objective::Flops => architecture.flops(Counter::Exact),
             Objective::Memory => Some(architecture.memory().total()),
@@ -73,6 +76,7 @@ impl fmt::Display for Objective {
             Objective::Params => "params",
             Objective::Flops => "flops",
             Objective::Memory => "memory",
+            Objective::Latency => "latency",
         })
     }
 }

@@ -1,18 +1,19 @@
 //! Who is ahead: the order of all trials, the Pareto front, its volume and its knee.
 
 use super::ground::within;
-use super::objective::{Objective, outcome};
+use super::objective::Objective;
 use crate::error::Result;
+use crate::proxy::Request;
 use crate::rank;
-use crate::store::Trial;
+use crate::store::Ranks;
 
 /// The trials of a study against each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standing {
-    /// For each trial one value per objective, larger is better; none if it failed.
-    pub values: Vec<Option<Vec<f64>>>,
-    /// Trials that did not fail, best first in the first objective; of equals the earlier.
-    pub order: Vec<usize>,
+    /// For each objective one value per trial.
+    columns: Vec<Vec<f64>>,
+    /// Trials that did not fail, ascending.
+    sound: Vec<usize>,
     /// Trials that no other beats, best first in the first objective.
     pub front: Vec<usize>,
     /// The share of the box from the worst to the best value of each objective that the front covers.
@@ -23,63 +24,123 @@ pub struct Standing {
 
 impl Standing {
     /// The standing of all trials of a study.
-    pub fn new(objectives: &[Objective], trials: &[Trial]) -> Result<Self> {
-        let outcomes: Vec<_> = trials.iter().map(|trial| outcome(objectives, trial)).collect();
+    pub fn new(objectives: &[Objective], ranks: &Ranks) -> Result<Self> {
         let mut requests = Objective::requests(objectives)?.into_iter();
         let mut columns: Vec<Vec<f64>> = Vec::new();
+        let sound: Vec<usize> = (0..ranks.len()).filter(|trial| !ranks.failed(*trial)).collect();
         for (place, objective) in objectives.iter().enumerate() {
-            let numbers: Vec<Option<Vec<f64>>> = outcomes
-                .iter()
-                .map(|outcome| outcome.as_ref().map(|outcome| outcome.objectives[place].clone()))
-                .collect();
             let request = matches!(objective, Objective::Proxy(_)).then(|| requests.next()).flatten();
-            columns.push(match request.filter(|request| request.is_set_score()) {
-                Some(request) => within(&request, &numbers),
-                None => {
-                    numbers.into_iter().map(|numbers| numbers.map_or(f64::NEG_INFINITY, |n| n[0])).collect()
+            let numbers = ranks.objective(place);
+            columns.push(match request.filter(Request::is_set_score) {
+                Some(request) => {
+                    let parts =
+                        |(trial, parts): (usize, &[f64])| (!ranks.failed(trial)).then(|| parts.to_vec());
+                    within(&request, &numbers.enumerate().map(parts).collect::<Vec<_>>())
                 }
+                None => numbers.map(|numbers| numbers[0]).collect(),
             });
         }
-        let row = |i: usize| columns.iter().map(|column| column[i]).collect::<Vec<f64>>();
-        let values: Vec<Option<Vec<f64>>> =
-            outcomes.iter().enumerate().map(|(i, outcome)| outcome.as_ref().map(|_| row(i))).collect();
-        let mut order: Vec<usize> = (0..trials.len()).filter(|i| values[*i].is_some()).collect();
-        let points: Vec<Vec<f64>> = order.iter().map(|i| row(*i)).collect();
-        let mut front: Vec<usize> =
-            rank::pareto_front(&points).into_iter().map(|place| order[place]).collect();
+        let row = |trial: usize| columns.iter().map(|column| column[trial]).collect::<Vec<f64>>();
         let first = |a: &usize, b: &usize| columns[0][*b].total_cmp(&columns[0][*a]);
-        order.sort_by(first);
+        let mut front = front(&columns, &sound);
         front.sort_by(first);
-        let scaled = scale(&points, &points);
-        let reached: Vec<Vec<f64>> =
-            scaled.iter().map(|point| point.iter().map(|x| x + 1e-9).collect()).collect();
+        let members: Vec<Vec<f64>> = front.iter().map(|trial| row(*trial)).collect();
+        // Of what the front covers, members alone decide; what is worst, all others.
+        let span = |column: &Vec<f64>| spanned(sound.iter().map(|trial| column[*trial]));
+        let reached: Vec<Vec<f64>> = scale(&members, &columns.iter().map(span).collect::<Vec<_>>())
+            .iter()
+            .map(|point| point.iter().map(|x| x + 1e-9).collect())
+            .collect();
         let hypervolume = rank::hypervolume(&reached, &vec![0.0; objectives.len()]).min(1.0);
-        let members: Vec<Vec<f64>> = front.iter().map(|i| row(*i)).collect();
-        let gaps = scale(&members, &members);
+        let span = |axis: usize| spanned(members.iter().map(|point| point[axis]));
+        let gaps = scale(&members, &(0..objectives.len()).map(span).collect::<Vec<_>>());
         let distance = |point: &Vec<f64>| point.iter().map(|x| (1.0 - x).powi(2)).sum::<f64>();
         let knee = gaps.iter().enumerate().min_by(|a, b| distance(a.1).total_cmp(&distance(b.1)));
         let knee = knee.map(|(place, _)| front[place]);
-        Ok(Standing { values, order, front, hypervolume, knee })
+        Ok(Standing { columns, sound, front, hypervolume, knee })
+    }
+
+    /// The values of a trial, one per objective, larger is better; none if it failed.
+    pub fn values(&self, trial: usize) -> Option<Vec<f64>> {
+        self.sound.binary_search(&trial).ok()?;
+        Some(self.columns.iter().map(|column| column[trial]).collect())
+    }
+
+    /// How many trials did not fail.
+    pub fn sound(&self) -> usize {
+        self.sound.len()
+    }
+
+    /// The best `n` trials in the first objective; of equals the earlier.
+    pub fn best(&self, n: usize) -> Vec<usize> {
+        let column = &self.columns[0];
+        let first = |a: &usize, b: &usize| column[*b].total_cmp(&column[*a]).then(a.cmp(b));
+        // Now and then all but the best are dropped, and what comes after must beat the last of these.
+        let (mut best, mut bar): (Vec<usize>, Option<f64>) = (Vec::new(), None);
+        let drop_rest = |best: &mut Vec<usize>| {
+            best.sort_unstable_by(first);
+            best.truncate(n);
+        };
+        for trial in &self.sound {
+            if bar.is_some_and(|bar| column[*trial].total_cmp(&bar).is_le()) {
+                continue;
+            }
+            best.push(*trial);
+            if best.len() >= n.saturating_mul(2).max(1000) {
+                drop_rest(&mut best);
+                bar = best.last().filter(|_| best.len() == n).map(|last| column[*last]);
+            }
+        }
+        drop_rest(&mut best);
+        best
     }
 }
 
-/// Points with each objective scaled so that `all` spans 0 to 1; an objective without span is 1.
-fn scale(points: &[Vec<f64>], all: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let count = all.first().map_or(0, Vec::len);
-    let span = |axis: usize| {
-        let values = || all.iter().map(|point| point[axis]);
-        (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
+/// Those of some rows that no other beats, ascending.
+fn front(columns: &[Vec<f64>], among: &[usize]) -> Vec<usize> {
+    let beats = |a: usize, b: usize| {
+        columns.iter().all(|column| column[a] >= column[b])
+            && columns.iter().any(|column| column[a] > column[b])
     };
-    let spans: Vec<(f64, f64)> = (0..count).map(span).collect();
+    // The best by the sum of scaled values beat most others, which saves sorting them.
+    let spans: Vec<(f64, f64)> =
+        columns.iter().map(|column| spanned(among.iter().map(|row| column[*row]))).collect();
+    let sum = |row: usize| -> f64 {
+        let unit =
+            |(column, (low, high)): (&Vec<f64>, &(f64, f64))| (column[row] - low) / (high - low).max(1e-300);
+        columns.iter().zip(&spans).map(unit).sum()
+    };
+    let mut strong: Vec<(f64, usize)> = among.iter().map(|row| (sum(*row), *row)).collect();
+    if strong.len() > STRONG {
+        strong.select_nth_unstable_by(STRONG, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        strong.truncate(STRONG);
+        strong.sort_by(|a, b| b.0.total_cmp(&a.0));
+    }
+    let left: Vec<usize> =
+        among.iter().copied().filter(|row| !strong.iter().any(|(_, strong)| beats(*strong, *row))).collect();
+    let points: Vec<Vec<f64>> =
+        left.iter().map(|row| columns.iter().map(|column| column[*row]).collect()).collect();
+    rank::pareto_front(&points).into_iter().map(|place| left[place]).collect()
+}
+
+/// Rows that all others are compared with first.
+const STRONG: usize = 8;
+
+fn spanned(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
+}
+
+/// Points with each objective scaled so that its span becomes 0 to 1; an objective without span is 1.
+fn scale(points: &[Vec<f64>], spans: &[(f64, f64)]) -> Vec<Vec<f64>> {
     let unit =
         |(x, (low, high)): (&f64, &(f64, f64))| if high > low { (x - low) / (high - low) } else { 1.0 };
-    points.iter().map(|point| point.iter().zip(&spans).map(unit).collect()).collect()
+    points.iter().map(|point| point.iter().zip(spans).map(unit).collect()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Score;
+    use crate::store::{Score, Trial};
 
     fn trial(number: u64, score: f64, params: f64, status: &str) -> Trial {
         let score = Score { status: status.into(), value: score, ..Score::default() };
@@ -97,9 +158,11 @@ mod tests {
             trial(3, f64::NAN, 0.0, "non-finite"),
             trial(4, 4.0, 4.0, "ok"),
         ];
-        let standing = Standing::new(&[Objective::Proxy("nsc".into()), Objective::Params], &trials).unwrap();
-        assert_eq!((&standing.order[..], &standing.front[..]), (&[4, 2, 1, 0][..], &[4, 2, 0][..]));
+        let ranks = Ranks::of(&trials).unwrap();
+        let standing = Standing::new(&[Objective::Proxy("nsc".into()), Objective::Params], &ranks).unwrap();
+        assert_eq!((&standing.best(9)[..], &standing.front[..]), (&[4, 2, 1, 0][..], &[4, 2, 0][..]));
+        assert_eq!(standing.best(2), [4, 2]);
         assert!((standing.hypervolume - 4.0 / 9.0).abs() < 1e-6, "{}", standing.hypervolume);
-        assert_eq!((standing.knee, &standing.values[3]), (Some(2), &None));
+        assert_eq!((standing.knee, standing.values(3)), (Some(2), None));
     }
 }

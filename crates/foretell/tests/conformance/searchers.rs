@@ -4,11 +4,13 @@ use foretell::architecture::Architecture;
 use foretell::score::Options;
 use foretell::search::catalogue;
 use foretell::space::{self, Bound, Limits, Space};
-use foretell::store::{Store, Trial};
-use foretell::study::{self, Objective, Settings, Summary};
+use foretell::store::{Ranks, Store, Trial};
+use foretell::study::{self, Evaluator, Failure, Objective, Settings, Shard, Summary};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 fn small() -> Arc<dyn Space> {
     super::shrunken().find(|space| space.name() == "small-gpt2").unwrap()
@@ -120,6 +122,8 @@ fn settings_of(other: &Settings) -> Settings {
         space: other.space.clone(),
         algorithm: other.algorithm.clone(),
         objectives: other.objectives.clone(),
+        evaluator: other.evaluator.clone(),
+        model: other.model.clone(),
         ..*other
     }
 }
@@ -196,7 +200,162 @@ fn several_objectives_give_a_front() {
     let objectives = vec![Objective::Proxy("nsc".into()), Objective::Params, Objective::Memory];
     let settings = Settings { objectives, budget: Some(60), ..settings(&quick("pareto"), "nsc") };
     let (_, trials) = whole(&settings);
-    let standing = study::Standing::new(&settings.objectives, &trials).unwrap();
+    let standing = study::Standing::new(&settings.objectives, &Ranks::of(&trials).unwrap()).unwrap();
     assert!(standing.front.len() > 3 && (0.0..=1.0).contains(&standing.hypervolume), "{standing:?}");
     assert!(standing.knee.is_some_and(|knee| standing.front.contains(&knee)));
+}
+
+fn shards(algorithm: &str, count: u64) -> Vec<Store> {
+    let shard = |index: u64| {
+        let shard = Some(Shard::parse(&format!("{index}/{count}")).unwrap());
+        let mut store = Store::memory().unwrap();
+        run(&Settings { shard, budget: Some(61), ..settings(algorithm, "nsc") }, &mut store);
+        store
+    };
+    (1..=count).map(shard).collect()
+}
+
+/// The study that shards were united into: its trials and its hash.
+fn united(order: &[usize], shards: &[Store]) -> (Vec<Trial>, String) {
+    let mut store = Store::memory().unwrap();
+    order.iter().for_each(|shard| drop(store.merge(&shards[*shard]).unwrap()));
+    store.verify().unwrap();
+    (trials(&store), store.hash(&store.find("test").unwrap().unwrap()).unwrap())
+}
+
+/// Every architecture is drawn by one shard, budgets add up, and merging knows neither order nor number.
+#[test]
+fn shards_share_a_search_and_merge_in_any_order() {
+    for entry in catalogue::<Architecture>() {
+        let name = entry.about.name;
+        let shards = shards(&quick(name), 3);
+        let parts: Vec<Vec<Trial>> = (1..=3)
+            .map(|i| {
+                let store = &shards[i - 1];
+                store.trials(&store.find(&format!("test-{i}of3")).unwrap().unwrap()).unwrap().0
+            })
+            .collect();
+        assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [21, 20, 20], "{name}");
+        let mut all: Vec<&str> = parts.iter().flatten().map(|trial| trial.id.as_str()).collect();
+        all.sort_unstable();
+        all.dedup();
+        if ["random", "exhaustive"].contains(&name) {
+            assert_eq!(all.len(), 61, "{name}: shards drew the same");
+        }
+        let (merged, hash) = united(&[0, 1, 2], &shards);
+        assert_eq!(merged.iter().map(|trial| trial.id.as_str()).collect::<Vec<_>>(), all, "{name}");
+        for order in [&[2, 1, 0][..], &[1, 0, 2, 1, 1, 0]] {
+            assert_eq!(united(order, &shards).1, hash, "{name} {order:?}");
+        }
+        assert_ne!(united(&[0, 1], &shards).1, hash);
+        // Stores that were merged before are merged again.
+        let mut some = Store::memory().unwrap();
+        some.merge(&shards[2]).unwrap();
+        some.merge(&shards[0]).unwrap();
+        let mut store = Store::memory().unwrap();
+        store.merge(&shards[1]).unwrap();
+        store.merge(&some).unwrap();
+        assert_eq!(store.hash(&store.find("test").unwrap().unwrap()).unwrap(), hash, "{name}");
+    }
+    // All shards of an exhaustive search together are the whole.
+    let mut whole = whole(&settings("exhaustive", "nsc")).1;
+    let shards: Vec<Store> = (1..=4)
+        .map(|i| {
+            let shard = Some(Shard::parse(&format!("{i}/4")).unwrap());
+            let mut store = Store::memory().unwrap();
+            run(&Settings { shard, ..settings("exhaustive", "nsc") }, &mut store);
+            store
+        })
+        .collect();
+    whole.sort_by(|a, b| a.id.cmp(&b.id));
+    let ids = |trials: &[Trial]| trials.iter().map(|trial| trial.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&united(&[3, 1, 0, 2], &shards).0), ids(&whole));
+}
+
+/// Counts how often it is asked; fails for every fourth network.
+#[derive(Default)]
+struct Oracle(AtomicU64);
+
+impl Evaluator for Oracle {
+    fn label(&self) -> String {
+        "oracle".to_owned()
+    }
+    fn evaluate(&self, architecture: &Architecture) -> Result<f64, Failure> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        match architecture.params().total % 4 {
+            0 => Err(Failure { status: "four", message: "divisible by 4".to_owned() }),
+            _ => Ok(-(architecture.params().total as f64)),
+        }
+    }
+}
+
+/// Etas evaluates the few that the proxy lets through, three at first and three of each pool, and its parents are the best
+/// of these; other searchers ask about their best. Nothing is asked twice, and resuming asks nothing again.
+#[test]
+fn evaluators_are_asked_about_few_and_once() {
+    let entries = catalogue::<Architecture>();
+    for entry in &entries {
+        let name = entry.about.name;
+        let oracle = Arc::new(Oracle::default());
+        let evaluator: Option<Arc<dyn Evaluator>> = Some(oracle.clone());
+        let settings =
+            Settings { evaluator, evaluate_top: 4, budget: Some(28), ..settings(&quick(name), "nsc") };
+        let expected = if name == "etas" { 3 + 3 * 3 } else { 4 };
+        let asked = || oracle.0.swap(0, Ordering::Relaxed);
+        let undisturbed = whole(&settings).0;
+        assert_eq!(asked(), expected, "{name}");
+        let mut store = Store::memory().unwrap();
+        let first = Settings { budget: Some(10), evaluate_top: 0, ..settings_of(&settings) };
+        run(&first, &mut store);
+        let before = asked();
+        let again = run(&settings, &mut store);
+        assert_eq!(again.hash, undisturbed.hash, "{name}");
+        assert_eq!(before + asked(), expected, "{name}");
+        run(&settings, &mut store);
+        assert_eq!(asked(), 0, "{name} asked again");
+        let study = store.find("test").unwrap().unwrap();
+        let (said, _) = store.evaluations(&study).unwrap();
+        let sound = |status: &str| status == "ok" || status == "four";
+        assert!(said.iter().all(|said| sound(&said.status) && said.value.is_nan() != (said.status == "ok")));
+        if name != "etas" {
+            let ranks = store.ranks(&study).unwrap();
+            let best = study::Standing::new(&settings.objectives, &ranks).unwrap().best(4);
+            assert_eq!(said.iter().map(|said| said.trial as usize).collect::<Vec<_>>(), best, "{name}");
+        }
+        let other: Option<Arc<dyn Evaluator>> =
+            Some(Arc::new(foretell::study::External::new("x {dir}", Duration::MAX, 0, false).unwrap()));
+        let other = Settings { evaluator: other, ..settings_of(&settings) };
+        let error = study::run(&other, Options::default(), &mut store, Some("test"), "", &()).unwrap_err();
+        assert!(error.to_string().contains("oracle"), "{error}");
+    }
+}
+
+/// Some 30 % of candidates need more memory than they may: the study ends as planned, and the others are ranked.
+#[test]
+fn a_third_of_the_candidates_may_fail() {
+    for algorithm in ["random[batch=7]".to_owned(), quick("evolution"), quick("pareto")] {
+        let settings = Settings { budget: Some(40), ..settings(&algorithm, "snip") };
+        // The memory under which the wanted share fails, by bisection.
+        let (mut low, mut high) = (10_000, 1_000_000_000_u64);
+        let (store, done) = loop {
+            let memory = (low * high).isqrt();
+            let mut store = Store::memory().unwrap();
+            let options = Options { memory: Some(memory), ..Options::default() };
+            let done = study::run(&settings, options, &mut store, Some("test"), "", &()).unwrap();
+            match done.progress.failed {
+                9..=15 => break (store, done),
+                0..9 => high = memory,
+                _ => low = memory,
+            }
+            assert!(low + 1 < high, "no memory lets a third fail");
+        };
+        assert_eq!(done.progress.done, 40);
+        println!("{algorithm}: {} of 40 failed", done.progress.failed);
+        assert!((1..40).contains(&done.progress.failed), "{algorithm}");
+        let ranks = store.ranks(&store.find("test").unwrap().unwrap()).unwrap();
+        let standing = study::Standing::new(&settings.objectives, &ranks).unwrap();
+        assert_eq!(standing.sound() as u64, 40 - done.progress.failed);
+        assert!(standing.best(40).iter().all(|trial| trials(&store)[*trial].ok()));
+        store.verify().unwrap();
+    }
 }

@@ -1,0 +1,270 @@
+//! Opening a file of studies: new, old, newer, damaged, read-only or another program's.
+
+use super::{Store, failpoint, ranks};
+use crate::error::{Error, Result};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
+use std::path::Path;
+use std::time::Duration;
+
+/// Each step of the schema, oldest first: a file, numbered, never edited once released.
+const SCHEMA: &[&str] = &[include_str!("schema/001.sql"), include_str!("schema/002.sql")];
+/// The step that packs what trials are ranked by.
+const PACKED: usize = 1;
+/// "fore" in ASCII: says that a SQLite file is ours.
+const APPLICATION: i64 = 0x666f_7265;
+/// How long one process waits for another's transaction.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Store {
+    /// Opens a store to write; it is made if it is not there.
+    pub fn open(path: &Path) -> Result<Self> {
+        let fail = |e| wrap(path, e);
+        failpoint::pass();
+        let mut connection = Connection::open(path).map_err(fail)?;
+        connection.busy_timeout(PATIENCE).map_err(fail)?;
+        let found = version(path, &connection)?;
+        connection.pragma_update(None, "journal_mode", "wal").map_err(fail)?;
+        connection.pragma_update(None, "synchronous", "full").map_err(fail)?;
+        connection.pragma_update(None, "foreign_keys", true).map_err(fail)?;
+        failpoint::pass();
+        migrate(path, &mut connection, found)?;
+        failpoint::pass();
+        Ok(Store { connection, path: path.to_owned() })
+    }
+
+    /// Opens a store to read; a writer is not disturbed, and nothing is changed but an old schema, which is brought up to
+    /// date. On read-only media a store is read as it lies there.
+    pub fn read(path: &Path) -> Result<Self> {
+        if !path.exists() {
+            let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+            return Err(Error::Read { path: path.into(), source });
+        }
+        match Self::reader(path, &path.to_string_lossy(), OpenFlags::SQLITE_OPEN_READ_WRITE) {
+            Err(Error::Store { reason, .. }) if !writable(path) => Self::immutable(path, reason),
+            other => other,
+        }
+    }
+
+    fn reader(path: &Path, name: &str, flags: OpenFlags) -> Result<Self> {
+        let fail = |e| wrap(path, e);
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(name, flags).map_err(fail)?;
+        connection.busy_timeout(PATIENCE).map_err(fail)?;
+        match version(path, &connection)? {
+            0 => return Err(corrupt(path, "it holds no studies")),
+            found => migrate(path, &mut connection, found)?,
+        }
+        connection.pragma_update(None, "query_only", true).map_err(fail)?;
+        Ok(Store { connection, path: path.to_owned() })
+    }
+
+    /// Without a place for the files that readers share SQLite reads the main file alone, which is all there is unless
+    /// a writer was killed.
+    fn immutable(path: &Path, reason: String) -> Result<Self> {
+        let log = beside(path, "-wal");
+        if std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+            let reason = format!(
+                "{} holds changes that cannot be read where nothing can be written ({reason}): copy both files elsewhere",
+                log.display()
+            );
+            return Err(Error::Store { path: path.into(), reason });
+        }
+        let mut name = String::from("file:");
+        for byte in path.to_string_lossy().bytes() {
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
+                    name.push(byte.into());
+                }
+                other => name += &format!("%{other:02x}"),
+            }
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        Self::reader(path, &(name + "?immutable=1"), flags)
+    }
+}
+
+/// Whether both the file and its folder can be written, tried out since permissions do not say it all.
+fn writable(path: &Path) -> bool {
+    let trial = beside(path, &format!("-try-{}", std::process::id()));
+    let made = std::fs::File::create_new(&trial).is_ok();
+    if made {
+        let _ = std::fs::remove_file(&trial);
+    }
+    made && std::fs::File::options().append(true).open(path).is_ok()
+}
+
+/// The file of the same name with something added.
+pub(super) fn beside(path: &Path, ending: &str) -> std::path::PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// The schema version of a file that is ours or empty.
+fn version(path: &Path, connection: &Connection) -> Result<usize> {
+    let fail = |e| wrap(path, e);
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(fail);
+    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
+    let sql = "SELECT 1 FROM sqlite_schema LIMIT 1";
+    let empty = connection.query_row(sql, [], |_| Ok(())).optional().map_err(fail)?.is_none();
+    if application != APPLICATION && !(empty && application == 0 && version == 0) {
+        return Err(Error::Store { path: path.into(), reason: "is a database of another program".into() });
+    }
+    match usize::try_from(version) {
+        Ok(found) if found <= SCHEMA.len() => Ok(found),
+        _ => Err(Error::StoreVersion { path: path.into(), found: version, known: SCHEMA.len() as i64 }),
+    }
+}
+
+fn migrate(path: &Path, connection: &mut Connection, from: usize) -> Result<()> {
+    let fail = |e| wrap(path, e);
+    for (step, sql) in SCHEMA.iter().enumerate().skip(from) {
+        let transaction =
+            connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(fail)?;
+        // Another process may have been faster.
+        let found: i64 =
+            transaction.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(fail)?;
+        if found == step as i64 {
+            transaction.execute_batch(sql).map_err(fail)?;
+            if step == PACKED {
+                ranks::pack_all(path, &transaction)?;
+            }
+            transaction.pragma_update(None, "application_id", APPLICATION).map_err(fail)?;
+            transaction.pragma_update(None, "user_version", step as i64 + 1).map_err(fail)?;
+        }
+        failpoint::pass();
+        transaction.commit().map_err(fail)?;
+    }
+    Ok(())
+}
+
+pub(super) fn corrupt(path: &Path, reason: impl Into<String>) -> Error {
+    Error::Corrupt { path: path.into(), reason: reason.into() }
+}
+
+/// What SQLite said, as one of ours.
+pub(super) fn wrap(path: &Path, error: rusqlite::Error) -> Error {
+    use rusqlite::Error as Sql;
+    let said = error.to_string();
+    let damaged = match &error {
+        Sql::SqliteFailure(code, text) => {
+            matches!(code.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+                // A schema that no longer parses or lost a table was ours once: it is damaged, not misused.
+                || text.as_ref().is_some_and(|text| text.contains("no such") || text.contains("malformed"))
+        }
+        Sql::SqlInputError { .. }
+        | Sql::FromSqlConversionFailure(..)
+        | Sql::InvalidColumnType(..)
+        | Sql::Utf8Error(..)
+        | Sql::InvalidColumnIndex(_)
+        | Sql::IntegralValueOutOfRange(..) => true,
+        _ => false,
+    };
+    if damaged {
+        return corrupt(path, said);
+    }
+    let cure = match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => {
+            "make room there and run the same command again; what was stored is kept"
+        }
+        Some(ErrorCode::ReadOnly) => {
+            "it cannot be written there: copy it elsewhere, or name another with --store"
+        }
+        Some(ErrorCode::CannotOpen) => {
+            "see that its folder exists and can be written, or name another with --store"
+        }
+        Some(ErrorCode::SystemIoFailure) => {
+            "the file system failed: see its space and state, and run the same command again"
+        }
+        _ => return Error::Store { path: path.into(), reason: said },
+    };
+    Error::Store { path: path.into(), reason: format!("{said}: {cure}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Score, Trial};
+
+    fn trials(from: u64, count: u64) -> Vec<Trial> {
+        let score = |value| Score { status: "ok".into(), value, ..Score::default() };
+        let trial = |number: u64| Trial {
+            number,
+            id: format!("{number:020}"),
+            genes: "x".repeat(500),
+            objectives: vec![number as f64],
+            scores: vec![score(number as f64)],
+            seconds: 0.0,
+        };
+        (from..from + count).map(trial).collect()
+    }
+
+    /// A file of the first schema is brought up to date when it is read, with nothing changed.
+    #[test]
+    fn the_first_schema_is_brought_up_to_date() {
+        let path = std::env::temp_dir().join(format!("foretell-schema-{}.db", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let old = Connection::open(&path).unwrap();
+        old.execute_batch(SCHEMA[0]).unwrap();
+        old.execute("INSERT INTO studies (name, config, provenance) VALUES ('a', '{\"seed\":0}', '{}')", [])
+            .unwrap();
+        let mut digest = read_first(&path, &old);
+        old.execute_batch("BEGIN").unwrap();
+        for trial in trials(0, 1500) {
+            let row = trial.row();
+            digest = trial.digest(&digest);
+            let (objectives, scores, numbers) = (row.objectives, row.scores, row.numbers);
+            let values = rusqlite::params![
+                1,
+                trial.number as i64,
+                trial.id,
+                trial.genes,
+                objectives,
+                scores,
+                numbers,
+                0.0,
+                &digest[..]
+            ];
+            old.execute("INSERT INTO trials VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)", values).unwrap();
+        }
+        old.execute_batch("COMMIT").unwrap();
+        old.pragma_update(None, "application_id", APPLICATION).unwrap();
+        old.pragma_update(None, "user_version", 1).unwrap();
+        drop(old);
+        let store = Store::read(&path).unwrap();
+        assert_eq!(store.verify().unwrap(), (1, 1500));
+        let study = store.find("a").unwrap().unwrap();
+        assert_eq!(store.ranks(&study).unwrap().objective(0).nth(1499), Some(&[1499.0][..]));
+        assert_eq!(store.trials(&study).unwrap().1, digest);
+        drop(store);
+        for side in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(beside(&path, side));
+        }
+    }
+
+    fn read_first(path: &Path, connection: &Connection) -> [u8; 32] {
+        super::super::read_studies(path, connection).unwrap()[0].first_digest()
+    }
+
+    /// A store that may not grow is full: nothing stored is lost, and it goes on once there is room.
+    #[test]
+    fn a_full_disk_is_named_and_loses_nothing() {
+        let mut store = Store::memory().unwrap();
+        let study = store.create("a", &serde_json::json!({}), "").unwrap();
+        store.connection.pragma_update(None, "max_page_count", 30).unwrap();
+        let mut digest = store.trials(&study).unwrap().1;
+        let error = loop {
+            let count = store.find("a").unwrap().unwrap().trials;
+            match store.append(&study, &trials(count, 10), 0, &digest) {
+                Ok(next) => digest = next,
+                Err(error) => break error.to_string(),
+            }
+        };
+        assert!(error.contains("full") && error.contains("make room"), "{error}");
+        let (_, stored) = store.verify().unwrap();
+        assert!(stored >= 50 && stored.is_multiple_of(10), "{stored}");
+        store.connection.pragma_update(None, "max_page_count", 3000).unwrap();
+        store.append(&study, &trials(stored, 10), 0, &digest).unwrap();
+        assert_eq!(store.verify().unwrap(), (1, stored + 10));
+    }
+}

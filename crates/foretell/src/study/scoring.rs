@@ -1,0 +1,120 @@
+//! Scoring a generation, and storing its candidates in their order as they come.
+
+use super::{Objective, Settings, Watch, objective};
+use crate::architecture::Architecture;
+use crate::error::{Error, Result};
+use crate::proxy::Request;
+use crate::score::{Cell, Scorer};
+use crate::space;
+use crate::store::{self, Store, Trial};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// How long scored candidates wait to be stored together.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// What scoring any generation of a study takes.
+pub(super) struct Scoring<'s> {
+    pub(super) settings: &'s Settings,
+    pub(super) scorer: &'s Scorer,
+    pub(super) store: &'s Mutex<&'s mut Store>,
+    pub(super) study: &'s store::Study,
+    pub(super) watch: &'s dyn Watch,
+    /// The digest of the last trial stored.
+    pub(super) digest: [u8; 32],
+}
+
+/// Candidates of a generation on their way into the store.
+struct Queue {
+    /// Scored, while an earlier one is not.
+    early: BTreeMap<usize, Trial>,
+    /// Scored, in order.
+    trials: Vec<Trial>,
+    /// How many of them are stored.
+    stored: usize,
+    digest: [u8; 32],
+    last: Instant,
+    failure: Option<Error>,
+}
+
+impl Scoring<'_> {
+    /// Scores and stores candidates, numbered from `from` on; `rejected` is what was refused so far.
+    pub(super) fn run(&mut self, points: &[Architecture], from: u64, rejected: u64) -> Result<Vec<Trial>> {
+        let queue = Mutex::new(Queue {
+            early: BTreeMap::new(),
+            trials: Vec::with_capacity(points.len()),
+            stored: 0,
+            digest: self.digest,
+            last: Instant::now(),
+            failure: None,
+        });
+        self.scorer.in_order(points, &[self.settings.seed], &|index, row| {
+            let trial = self.trial(&points[index], &row.cells, from + index as u64);
+            self.watch.scored();
+            let mut queue = queue.lock().expect("no holder panics");
+            let queue = &mut *queue;
+            queue.early.insert(index, trial);
+            while let Some(next) = queue.early.remove(&queue.trials.len()) {
+                queue.trials.push(next);
+            }
+            let due = queue.last.elapsed() >= PAUSE || queue.trials.len() == points.len();
+            if due && queue.stored < queue.trials.len() && queue.failure.is_none() {
+                let mut store = self.store.lock().expect("no holder panics");
+                match store.append(self.study, &queue.trials[queue.stored..], rejected, &queue.digest) {
+                    Ok(digest) => queue.digest = digest,
+                    Err(error) => queue.failure = Some(error),
+                }
+                queue.stored = queue.trials.len();
+                queue.last = Instant::now();
+            }
+            queue.failure.is_none()
+        });
+        let queue = queue.into_inner().expect("no holder panics");
+        if let Some(failure) = queue.failure {
+            return Err(failure);
+        }
+        self.digest = queue.digest;
+        Ok(queue.trials)
+    }
+
+    /// One candidate as it is stored.
+    fn trial(&self, point: &Architecture, cells: &[Cell], number: u64) -> Trial {
+        let score = |(request, cell): (&Request, &Cell)| {
+            let mut score = store::Score {
+                proxy: request.label().to_owned(),
+                version: request.about().version,
+                seed: self.settings.seed,
+                value: f64::NAN,
+                ..store::Score::default()
+            };
+            match cell.scores.first() {
+                Some(Ok(found)) => {
+                    score.status = "ok".to_owned();
+                    score.value = found.value;
+                    score.parts = found.parts.clone();
+                    score.blocks = objective::blocks(point, request, found);
+                }
+                Some(Err(error)) => {
+                    score.status = error.kind().to_owned();
+                    score.message = error.to_string();
+                }
+                None => score.status = "missing".to_owned(),
+            }
+            score
+        };
+        let scores: Vec<store::Score> = self.scorer.requests().iter().zip(cells).map(score).collect();
+        let mut said = scores.iter();
+        let value = |objective: &Objective| match self.settings.cost(objective, point) {
+            Some(cost) => -(cost as f64),
+            None => said
+                .next()
+                .map_or(f64::NAN, |score| if score.parts.is_empty() { score.value } else { f64::NAN }),
+        };
+        let objectives = self.settings.objectives.iter().map(value).collect();
+        let genes = Value::Object(space::write_architecture(point)).to_string();
+        let seconds = cells.iter().map(|cell| cell.seconds).sum();
+        Trial { number, id: point.id(), genes, objectives, scores, seconds }
+    }
+}
