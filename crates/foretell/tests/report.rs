@@ -21,9 +21,9 @@ fn run(store: &mut Store, settings: &Settings, name: &str) {
 
 fn report(store: &Store, name: &str) -> Report {
     let study = store.find(name).unwrap().unwrap();
-    let (trials, digest) = store.trials(&study).unwrap();
+    let trials = store.trials(&study).unwrap().0;
     let random = Baseline::of(store, &study).unwrap();
-    report::write(&study, &trials, &study::hash(digest), &random).unwrap()
+    report::write(&study, &trials, &store.hash(&study).unwrap(), &random).unwrap()
 }
 
 #[test]

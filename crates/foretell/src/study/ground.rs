@@ -9,8 +9,9 @@ use crate::proxy::{Request, Score};
 use crate::score::Scorer;
 use crate::search::{Ground, Moves, Nth, Told, Whole};
 use crate::seed::{Rng, Seed};
-use crate::space::{Feasible, Limits, Size, Space};
+use crate::space::{Bound, Feasible, Limits, Size, Space};
 use crate::store::{self, Evaluation, Store, Trial};
+use rand::RngExt;
 use rand::seq::IndexedRandom;
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -18,6 +19,8 @@ use std::time::Instant;
 
 /// How often a child is made anew before a random point takes its place: at a limit most children break it.
 const TRIES: usize = 1000;
+/// Blocks drawn anew to bring a child inside its limits.
+const MENDS: usize = 40;
 /// How often a random point is drawn before there is taken to be none left.
 const SAMPLES: usize = 1000;
 /// Draws after which a limit on memory or latency is taken to be out of reach.
@@ -209,19 +212,43 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         })
     }
 
-    fn feasible(&self, point: &Architecture) -> bool {
+    /// By what shares of them a point breaks its limits, in all; nothing inside them.
+    fn excess(&self, point: &Architecture) -> f64 {
         let Limits { params, flops, counter } = &self.settings.limits;
-        let holds = |bound: &crate::space::Bound, value: u64| (bound.min..=bound.max).contains(&value);
-        holds(params, point.params().total)
-            && ((flops.min == 0 && flops.max == u64::MAX)
-                || point.flops(*counter).is_some_and(|value| holds(flops, value)))
-            && self.settings.memory.is_none_or(|limit| point.memory().total() <= limit)
-            && self.slow().is_none_or(|(most, model)| model.predict(point) <= most)
+        let over = |value: f64, most: f64| (value / most.max(1e-9) - 1.0).max(0.0);
+        let outside = |bound: &Bound, value: u64| {
+            over(value as f64, bound.max as f64) + over(bound.min as f64, value as f64)
+        };
+        let mut excess = outside(params, point.params().total);
+        if *flops != Bound::default() {
+            excess += point.flops(*counter).map_or(f64::INFINITY, |value| outside(flops, value));
+        }
+        if let Some(limit) = self.settings.memory {
+            excess += over(point.memory().total() as f64, limit as f64);
+        }
+        excess + self.slow().map_or(0.0, |(most, model)| over(model.predict(point), most))
+    }
+
+    /// A child that breaks its limits, with blocks drawn anew as long as that brings it nearer to them.
+    fn mended(&self, mut point: Architecture, rng: &mut Rng) -> Architecture {
+        let mut excess = self.excess(&point);
+        for _ in 0..MENDS {
+            if excess == 0.0 {
+                break;
+            }
+            let block = rng.random_range(0..point.positions().max(1));
+            let other = self.moves.redraw(&point, Whole::Keep, &|at| f64::from(at == block), rng);
+            let new = self.excess(&other);
+            if new < excess {
+                (point, excess) = (other, new);
+            }
+        }
+        point
     }
 
     /// Whether a point is inside all limits and new; it is not new again.
     fn accept(&mut self, point: &Architecture) -> bool {
-        if !self.feasible(point) {
+        if self.excess(point) > 0.0 {
             self.rejected += 1;
             return false;
         }
@@ -330,7 +357,8 @@ impl Ground<Architecture> for SpaceGround<'_, '_> {
         make: &mut dyn FnMut(&dyn Moves<Architecture>, &mut Rng) -> Architecture,
     ) -> Option<Architecture> {
         for _ in 0..TRIES {
-            let point = make(&self.moves, rng);
+            let child = make(&self.moves, rng);
+            let point = self.mended(child, rng);
             if self.accept(&point) {
                 return Some(point);
             }
