@@ -151,6 +151,10 @@ pub fn input<S: Scalar>(setting: &Setting, pass: &Pass) -> Result<Input<S>> {
     };
     let mut input = match pass.part {
         (_, 1) => whole,
+        (_, parts) if parts as usize > whole.batch() => {
+            let message = format!("{} samples cannot be cut into {parts} parts", whole.batch());
+            return Err(Error::input("batch", message));
+        }
         (part, parts) => whole.part(part, parts, steps_first(setting.architecture)),
     };
     let (Input::Images { labels, .. } | Input::Tokens { labels, .. }) = &mut input;

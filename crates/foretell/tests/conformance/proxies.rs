@@ -165,6 +165,22 @@ fn a_group_takes_options() {
     assert!(Request::parse_list("shape[batch=2],forward[bacth=2]").is_err());
 }
 
+/// Fewer samples than parts are a typed refusal of whoever wants the parts, on every family.
+#[test]
+fn small_batches_are_scored_or_refused() {
+    let scorer = Scorer::new(Request::parse_list("all[batch=1],zico[batch=3]").unwrap(), Options::default());
+    for network in networks() {
+        for (score, request) in
+            scorer.score(&network, 0, &mut Workers::default()).scores.iter().zip(scorer.requests())
+        {
+            if let Err(error) = score {
+                let named = ["not-defined", "degenerate", "input", "non-finite"].contains(&error.kind());
+                assert!(named, "{} on {}: {error}", request.label(), network.family().name());
+            }
+        }
+    }
+}
+
 /// What a released program draws anew, and how often a circle is drawn, decide a score; the first circle is the same.
 #[test]
 fn redrawn_weights_and_further_circles() {
