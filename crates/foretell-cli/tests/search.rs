@@ -420,3 +420,31 @@ fn the_algorithms_are_listed_with_their_options() {
     }
     assert!(folder.ok("algorithms block-wise").contains("option      steps=160"));
 }
+
+/// Latency is measured, foretold, limited and measured again; the model is the study's own, so that it goes on as it began.
+#[test]
+fn latency_is_foretold_and_measured_again() {
+    let folder = Folder::new();
+    std::fs::write(folder.0.join("small.toml"), SMALL).unwrap();
+    let search = "search --space small.toml --proxy nsc --seed 2 --objective proxy --objective latency";
+    let first = folder.json(&format!("{search} --budget 30"));
+    let rows = first["latency"].as_array().unwrap();
+    assert_eq!(rows.len() as u64, first["front"].as_u64().unwrap().min(20));
+    for row in rows {
+        let (foretold, found) = (row["foretold"].as_f64().unwrap(), &row["measured"]);
+        assert!(foretold > 0.0 && found["seconds"].as_f64().unwrap() > 0.0 && found["threads"] == 1, "{row}");
+    }
+    let on = folder.json(&format!("{search} --budget 50"));
+    assert_eq!((on["study"].as_str(), on["resumed"].as_u64()), (first["study"].as_str(), Some(30)));
+    folder.fails("search --space small.toml --max-latency 1us --budget 5", 4, "milliseconds were asked for");
+    folder.fails("search --max-latency fast", 2, "20ms");
+}
+
+/// The exact search says the best there is, and names what it cannot search.
+#[test]
+fn the_exact_search_is_quick_or_refuses() {
+    let folder = Folder::new();
+    let found = folder.json("search --algorithm dp --max-params 6M");
+    assert_eq!(found["params"], 5_979_016);
+    folder.fails("search --algorithm dp --proxy dss++ --budget 5", 2, "dp needs nsc");
+}
