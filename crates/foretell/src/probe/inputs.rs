@@ -151,7 +151,7 @@ pub fn input<S: Scalar>(setting: &Setting, pass: &Pass) -> Result<Input<S>> {
     };
     let mut input = match pass.part {
         (_, 1) => whole,
-        (_, parts) if parts as usize > whole.batch() => {
+        (_, parts) if parts > whole.batch() => {
             let message = format!("{} samples cannot be cut into {parts} parts", whole.batch());
             return Err(Error::input("batch", message));
         }
