@@ -24,7 +24,7 @@ pub fn run(args: &Report, json: bool) -> Result<()> {
     let page = args.output.clone().unwrap_or_else(|| file_name(&args.study).into());
     let random = Baseline::of(&store, &loaded.study)?;
     let (trials, hash) = (store.trials(&loaded.study)?.0, store.hash(&loaded.study)?);
-    let report = report::write(&loaded.study, &trials, &hash, &random)?;
+    let report = report::write(&loaded.study, &trials, &loaded.evaluations, &hash, &random)?;
     let mut files = vec![(page, report.html)];
     if let Some(folder) = &args.svg {
         fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.clone(), source })?;

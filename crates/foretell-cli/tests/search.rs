@@ -257,6 +257,9 @@ fn commands_evaluate_the_best() {
     let third: Value = serde_json::from_str(shown.lines().nth(2).unwrap()).unwrap();
     assert_eq!(found["trial"], third["trial"]);
     assert_eq!(folder.json("best count")["space"], "autoformer-tiny");
+    folder.ok("report count -o count.html");
+    let page = std::fs::read_to_string(folder.0.join("count.html")).unwrap();
+    assert!(page.contains("<h2>Evaluated</h2>") && page.contains("The winner is the best of these"));
     // Nothing is evaluated again.
     assert_eq!(run("count", count, "")["hash"], found["hash"]);
     assert_eq!(std::fs::read_to_string(folder.0.join("asked")).unwrap().lines().count(), 3);

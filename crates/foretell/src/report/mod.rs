@@ -17,7 +17,7 @@ pub mod text;
 use crate::architecture::{Architecture, Counter, Part};
 use crate::error::{Error, Result};
 use crate::space::{self, Space};
-use crate::store::{Ranks, Study, Trial};
+use crate::store::{Evaluation, Ranks, Study, Trial};
 use crate::study::{Baseline, Objective, Settings, Standing};
 use chart::Chart;
 use std::fmt::Write;
@@ -48,6 +48,7 @@ struct Candidate {
 struct Subject<'a> {
     study: &'a Study,
     trials: &'a [Trial],
+    evaluations: &'a [Evaluation],
     hash: &'a str,
     random: &'a Baseline,
     objectives: &'a [Objective],
@@ -59,8 +60,14 @@ struct Subject<'a> {
     candidates: Vec<Option<Candidate>>,
 }
 
-/// The report of a study: its trials, their hash, and random search beside it.
-pub fn write(study: &Study, trials: &[Trial], hash: &str, random: &Baseline) -> Result<Report> {
+/// The report of a study: its trials, what an evaluator said of some, their hash, and random search beside it.
+pub fn write(
+    study: &Study,
+    trials: &[Trial],
+    evaluations: &[Evaluation],
+    hash: &str,
+    random: &Baseline,
+) -> Result<Report> {
     let settings = Settings::of(&study.config)?;
     let standing = standing(&settings.objectives, trials)?;
     let candidate = |trial: &Trial| trial.ok().then(|| Candidate::read(trial)).transpose();
@@ -70,6 +77,7 @@ pub fn write(study: &Study, trials: &[Trial], hash: &str, random: &Baseline) -> 
     let subject = Subject {
         study,
         trials,
+        evaluations,
         hash,
         random,
         objectives,
@@ -139,8 +147,12 @@ impl Subject<'_> {
         if self.sign(objective) < 0.0 { grouped(value.max(0.0) as u64) } else { number(value) }
     }
 
-    /// The knee of several objectives, else the best.
+    /// The best by what an evaluator said, else the knee of several objectives, else the best.
     fn winner(&self) -> Option<usize> {
+        let said = self.evaluations.iter().filter_map(|said| Some((said.value()?, said.trial as usize)));
+        if let Some((_, trial)) = said.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) {
+            return Some(trial);
+        }
         let knee = self.standing.knee.filter(|_| self.objectives.len() > 1);
         knee.or(self.order.first().copied())
     }
@@ -212,6 +224,9 @@ impl Subject<'_> {
         }
         if let Some(agreement) = agreement {
             sections.push(("Is the score a mere count?", format!("<div class=\"beside\">{agreement}</div>")));
+        }
+        if !self.evaluations.is_empty() {
+            sections.push(("Evaluated", self.evaluated()));
         }
         if !self.order.is_empty() {
             sections.push(("Best candidates", self.table()));

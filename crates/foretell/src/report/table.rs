@@ -3,6 +3,7 @@
 use super::text::{self, escape, grouped, short};
 use super::{Candidate, Subject};
 use crate::store::Trial;
+use crate::study::as_given;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -12,6 +13,29 @@ const TOP: usize = 50;
 type Count = fn(&Candidate) -> u64;
 
 impl Subject<'_> {
+    /// What an evaluator said, in the order it was asked.
+    pub(super) fn evaluated(&self) -> String {
+        let mut html =
+            "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Evaluated\"><table><thead><tr>\
+            <th scope=\"col\">trial</th><th scope=\"col\">value</th><th scope=\"col\">status</th>\
+            </tr></thead><tbody>\n"
+                .to_owned();
+        for said in self.evaluations {
+            let value =
+                said.value().map_or("–".to_owned(), |value| text::number(as_given(&said.evaluator, value)));
+            let _ = writeln!(
+                html,
+                "<tr><td>{}</td><td>{value}</td><td>{}</td></tr>",
+                said.trial,
+                escape(&said.status)
+            );
+        }
+        html += "</tbody></table></div>";
+        let by = self.evaluations.first().map_or("", |said| &said.evaluator);
+        let _ = write!(html, "<p class=\"note\">By {}. The winner is the best of these.</p>", escape(by));
+        html
+    }
+
     /// The best candidates, to be sorted by any column.
     pub(super) fn table(&self) -> String {
         let mut names = vec!["rank".to_owned(), "trial".to_owned()];

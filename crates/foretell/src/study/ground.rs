@@ -193,6 +193,9 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
 
     /// The best points in the first objective where it is a cost or a score of the shape.
     fn solve(&self, count: usize) -> Result<Vec<Architecture>> {
+        if self.settings.shard.is_some() {
+            return Err(Error::input("--shard", "cannot split an exact search: run dp as one job"));
+        }
         let space = self.moves.space;
         let grid = space.as_grid();
         let grid = grid.ok_or_else(|| Error::input(space.name(), "cannot be counted: dp needs a grid"))?;
