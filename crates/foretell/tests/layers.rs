@@ -26,6 +26,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "benchmark",
             "catalogue",
             "error",
+            "latency",
             "proxy",
             "rank",
             "score",
