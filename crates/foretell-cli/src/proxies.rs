@@ -27,6 +27,9 @@ pub fn run(args: &Proxies, json: bool) -> Result<()> {
     });
     output::line(output::table(&["proxy", "", "cost", "formula"], rows.collect()));
     output::line("\nHigher predicts the better network, always. One in full: foretell proxies sept");
+    output::line(
+        "Written instead of named: 'sum(square(head), norm(weight))', 'blend(0.6 * nsc, 0.4 * depth)', @FILE",
+    );
     Ok(())
 }
 
