@@ -31,6 +31,11 @@ impl Bank {
         self.networks.is_empty()
     }
 
+    /// Some of the networks alone, for chains that are too many to compute on all.
+    pub fn part(&self, rows: &[usize]) -> Self {
+        Bank::new(rows.iter().map(|row| self.networks[*row].clone()).collect())
+    }
+
     /// The values of a branch.
     pub fn branch(&self, branch: &Branch) -> Values {
         if let Some(values) = self.known.lock().expect("no holder panics").get(branch) {

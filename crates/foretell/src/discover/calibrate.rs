@@ -1,7 +1,8 @@
 //! One ranking from a handful of labels: the simplest proxy that the labels cannot tell from a better one.
 //!
 //! Three steps of a ladder are fitted: the best trivial count, the best single proxy, and a blend of at most three proxies
-//! by ranks (non-negative ridge regression of ranks on ranks). Each is estimated by leaving one label out at a time, the
+//! by ranks (ridge regression of ranks on ranks). Labels give the direction too: where large networks train worse, a count
+//! is turned round. Each is estimated by leaving one label out at a time, the
 //! choice and the weights made anew without it. A step is taken only if its gain over the one below is above zero with
 //! 97.5 % of bootstrap resamples: a gain inside the noise is not claimed.
 
@@ -73,7 +74,16 @@ pub fn calibrate(candidates: &[Candidate], truth: &[f64], seed: u64) -> Result<C
             format!("{} labels, of which two at least differ, are too few: give five or more", truth.len());
         return Err(Error::input("--labels", message));
     }
-    let usable: Vec<&Candidate> = candidates.iter().filter(|candidate| varied(&candidate.scores)).collect();
+    let turned = |candidate: &Candidate| {
+        [1.0, -1.0].map(|sign| Turned {
+            label: candidate.label.clone(),
+            trivial: candidate.trivial,
+            sign,
+            scores: candidate.scores.iter().map(|score| sign * score).collect(),
+        })
+    };
+    let usable: Vec<Turned> =
+        candidates.iter().filter(|candidate| varied(&candidate.scores)).flat_map(turned).collect();
     if !usable.iter().any(|candidate| candidate.trivial) {
         return Err(Error::input("--proxies", "no count among them tells the labelled networks apart"));
     }
@@ -118,10 +128,18 @@ pub fn calibrate(candidates: &[Candidate], truth: &[f64], seed: u64) -> Result<C
     Ok(Calibration { labels: truth.len(), steps, taken })
 }
 
+/// A candidate in one direction.
+struct Turned {
+    label: String,
+    trivial: bool,
+    sign: f64,
+    scores: Vec<f64>,
+}
+
 /// Weights of candidates.
 type Weights = Vec<(usize, f64)>;
 
-fn fit(kind: &str, candidates: &[&Candidate], truth: &[f64], rows: &[usize]) -> Weights {
+fn fit(kind: &str, candidates: &[Turned], truth: &[f64], rows: &[usize]) -> Weights {
     let pick = |column: &[f64]| rows.iter().map(|row| column[*row]).collect::<Vec<f64>>();
     let labels = pick(truth);
     let tau = |place: usize| rank::kendall_tau_b(&pick(&candidates[place].scores), &labels).unwrap_or(-1.0);
@@ -186,8 +204,8 @@ fn ridge(columns: &[Vec<f64>], target: &[f64], places: &[usize]) -> Weights {
 }
 
 /// The place of a network among those that were fitted to, −1 to 1, by each proxy in its weight.
-fn predict(weights: &Weights, candidates: &[&Candidate], rows: &[usize], row: usize) -> f64 {
-    let place = |candidate: &Candidate| {
+fn predict(weights: &Weights, candidates: &[Turned], rows: &[usize], row: usize) -> f64 {
+    let place = |candidate: &Turned| {
         let score = candidate.scores[row];
         let others = rows.iter().filter(|other| **other != row).map(|other| candidate.scores[*other]);
         let (mut below, mut count) = (0.0, 0.0);
@@ -197,16 +215,17 @@ fn predict(weights: &Weights, candidates: &[&Candidate], rows: &[usize], row: us
         }
         2.0 * below / count - 1.0
     };
-    weights.iter().map(|(candidate, weight)| weight * place(candidates[*candidate])).sum()
+    weights.iter().map(|(candidate, weight)| weight * place(&candidates[*candidate])).sum()
 }
 
 /// The proxy as it is asked for.
-fn text(weights: &Weights, candidates: &[&Candidate]) -> String {
+fn text(weights: &Weights, candidates: &[Turned]) -> String {
     match weights[..] {
-        [(only, _)] => candidates[only].label.clone(),
+        [(only, _)] if candidates[only].sign > 0.0 => candidates[only].label.clone(),
         _ => {
-            let member =
-                |(place, weight): &(usize, f64)| format!("{weight:.3} * {}", candidates[*place].label);
+            let member = |(place, weight): &(usize, f64)| {
+                format!("{:.3} * {}", candidates[*place].sign * weight, candidates[*place].label)
+            };
             format!("blend({})", weights.iter().map(member).collect::<Vec<_>>().join(", "))
         }
     }
@@ -260,6 +279,14 @@ mod tests {
         let found = calibrate(&candidates, &truth, 0).unwrap();
         assert_eq!(found.taken, 2, "{found:?}");
         assert!(found.proxy().starts_with("blend(") && found.steps[2].left_out.unwrap() > 0.8);
+    }
+
+    #[test]
+    fn labels_turn_a_count_round() {
+        let truth: Vec<f64> = (0..12).map(f64::from).collect();
+        let count = candidate("params", true, truth.iter().map(|x| -x).collect());
+        let found = calibrate(&[count], &truth, 0).unwrap();
+        assert_eq!((found.proxy(), found.steps[0].left_out), ("blend(-1.000 * params)", Some(1.0)));
     }
 
     #[test]

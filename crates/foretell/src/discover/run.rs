@@ -16,6 +16,8 @@ pub const PUBLISHED: [&str; 2] = [
 ];
 /// Formulas among which validation networks choose.
 const CHOICE: usize = 100;
+/// Operators up to which all branches are computed in advance.
+const FILLED: usize = 2;
 
 /// How a formula is looked for.
 #[derive(Debug, Clone)]
@@ -133,7 +135,7 @@ pub fn run(
     let counts = counts(architectures)?;
     let start = Instant::now();
     // Longer chains are too many to have all of them; they are computed as they are asked for.
-    (0..=plan.evolution.unaries.min(2)).for_each(|unaries| bank.fill(unaries));
+    (0..=plan.evolution.unaries.min(FILLED)).for_each(|unaries| bank.fill(unaries));
     let filled = start.elapsed().as_secs_f64();
     let parts = (0..plan.splits)
         .map(|nth| one(bank, &facts, &counts, plan, plan.evolution.seed + nth, done))
@@ -181,7 +183,13 @@ fn one(
     let truth: Vec<f64> = split.sample.iter().map(|row| facts.truth[*row]).collect();
     let how = Evolution { seed, ..plan.evolution.clone() };
     let start = Instant::now();
-    let found = evolve(bank, &split.sample, &truth, &how)?;
+    let found = match how.unaries <= FILLED {
+        true => evolve(bank, &split.sample, &truth, &how)?,
+        false => {
+            let rows: Vec<usize> = (0..split.sample.len()).collect();
+            evolve(&bank.part(&split.sample), &rows, &truth, &how)?
+        }
+    };
     let (mut top, mut seconds) = (found.top.clone(), start.elapsed().as_secs_f64());
     let yardstick = Yardstick::new(&truth);
     let fitness = |formula: &Formula, measure: Measure| {
