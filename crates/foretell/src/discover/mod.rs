@@ -3,9 +3,9 @@
 //!
 //! 1. [`Statistics`]: what formulas look at, probed once per network and kept in a file.
 //! 2. [`Bank`]: the value of every branch, computed once; a formula then costs a few additions.
-//! 3. [`evolve`]: LPZero's evolution with its pruning [`Rule`]s, over the searchers of [`search`](crate::search).
-//! 4. [`exhaust`]: every formula of a size, ranked exactly.
-//! 5. [`run`]: both over several [`Split`]s: networks to look at, to choose by, and to be judged by.
+//! 3. [`evolve()`]: LPZero's evolution with its pruning [`Rule`]s, over the searchers of [`search`](crate::search).
+//! 4. [`exhaust()`]: every formula of a size, ranked exactly.
+//! 5. [`run()`]: both over several [`Split`]s: networks to look at, to choose by, and to be judged by.
 //! 6. [`alpha`]: how ZeroLM's balance is found. [`calibrate()`]: one ranking from a handful of labels.
 
 pub mod alpha;

@@ -4,7 +4,7 @@
 //! s = Σ_i w_i rank_i        rank_i: place of a candidate by proxy i within the set, 0 to 1
 //! ```
 //!
-//! Written `blend(0.6 * nsc, 0.4 * depth)`; what [`crate`]'s calibration yields.
+//! Written `blend(0.6 * nsc, 0.4 * depth)`; what `foretell calibrate` yields.
 //!
 //! - Paper: none. A set score, as dss++ and NTSR are.
 //! - Direction: higher is better. Cost: that of its members together.
