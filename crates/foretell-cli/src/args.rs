@@ -70,6 +70,10 @@ pub enum Command {
     Proxies(Proxies),
     /// How well proxies rank real trained networks, beside the trivial baselines.
     Bench(Bench),
+    /// Searches the proxy itself: formulas over six statistics, found on some trained networks and judged by others.
+    Discover(Discover),
+    /// Turns a handful of labels into the simplest proxy that they cannot tell from a better one.
+    Calibrate(Calibrate),
     /// What this machine offers and where the data is.
     Doctor,
 }
@@ -80,8 +84,9 @@ pub struct Search {
     #[arg(long, default_value = "autoformer-tiny")]
     pub space: String,
     /// The proxy to search by, options in brackets. nsc reads the shape alone and takes microseconds; --proxy dss++ is the
-    /// score of T-Razor, a forward and backward pass per candidate. See foretell proxies and docs/benchmarks.md.
-    #[arg(long, default_value = "nsc")]
+    /// score of T-Razor, a forward and backward pass per candidate; @FILE: the one that a file holds. See foretell proxies
+    /// and docs/benchmarks.md.
+    #[arg(long, default_value = "nsc", allow_hyphen_values = true)]
     pub proxy: String,
     /// The algorithm, options in brackets: block-wise[population=50,steps=160]. Default: block-wise, or pareto with
     /// several objectives. See foretell algorithms.
@@ -275,12 +280,101 @@ pub struct Rank {
     pub scoring: ScoringArgs,
 }
 
+/// Trained networks with their labels.
+#[derive(Args)]
+pub struct LabelArgs {
+    /// A folder of the benchmark folder, or folder/table. See foretell bench.
+    #[arg(long, value_name = "NAME")]
+    pub benchmark: String,
+    /// The column of labels. Default: the first result of training.
+    #[arg(long)]
+    pub target: Option<String>,
+    /// Only N networks, evenly spread over the table.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Only rows with this value in a text column, e.g. device=arm.
+    #[arg(long = "where", value_name = "COLUMN=VALUE")]
+    pub filters: Vec<String>,
+    /// Set a field of every architecture, e.g. mode=published.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// The folder that holds the benchmarks. Default: FORETELL_BENCHMARKS, else ../shared/benchmarks.
+    #[arg(long, value_name = "FOLDER")]
+    pub data: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Discover {
+    #[command(flatten)]
+    pub labels: LabelArgs,
+    /// evolution (LPZero's), random, exhaustive (all formulas, with evolution beside), or alpha (ZeroLM's balance).
+    #[arg(long, default_value = "evolution")]
+    pub method: String,
+    /// Which formulas and which parent pool: paper or released.
+    #[arg(long, default_value = "paper")]
+    pub preset: String,
+    /// Operators in a branch; exhaustive takes 1 or 2.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=5))]
+    pub unaries: u8,
+    /// Formulas to begin with, and how many stay.
+    #[arg(long, default_value_t = 80, value_parser = clap::value_parser!(u64).range(1..))]
+    pub population: u64,
+    /// Children, one a generation.
+    #[arg(long, default_value_t = 1000)]
+    pub generations: u64,
+    /// Evaluate every formula that is drawn, without rules.
+    #[arg(long)]
+    pub no_pruning: bool,
+    /// What fitness is: spearman or kendall.
+    #[arg(long, default_value = "spearman")]
+    pub fitness: String,
+    /// Networks that fitness is measured on.
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    pub sample: usize,
+    /// Networks that choose among the hundred fittest; the others are the test.
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    pub validation: usize,
+    /// Splits of the networks, each with the next seed.
+    #[arg(long, default_value_t = 5, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub splits: u64,
+    /// Seed of splits and draws.
+    #[arg(long, default_value_t = 42)]
+    pub seed: u64,
+    /// Where statistics are kept. Default: BENCHMARK-FAMILY.statistics, here.
+    #[arg(long, value_name = "FILE")]
+    pub statistics: Option<PathBuf>,
+    /// Entries kept of each tensor.
+    #[arg(long, default_value_t = 4096, value_name = "N", value_parser = clap::value_parser!(u32).range(16..))]
+    pub entries: u32,
+    /// Options of the passes, as behind a proxy: batch=4,tokens=64.
+    #[arg(long, default_value = "", value_name = "KEY=VALUE,…")]
+    pub options: String,
+    /// Write the formula that validation chose in the first split.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Calibrate {
+    #[command(flatten)]
+    pub labels: LabelArgs,
+    /// How many labels are used; the other networks are the test.
+    #[arg(long = "labels", default_value_t = 30, value_name = "K", value_parser = clap::value_parser!(u32).range(5..))]
+    pub count: u32,
+    /// Write the proxy, for --proxy @FILE.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub scoring: ScoringArgs,
+}
+
 /// How networks are scored, whatever is done with the scores.
 #[derive(Args)]
 pub struct ScoringArgs {
     /// Proxies, comma separated, options in brackets: snip,ntkt[probes=32]. all, or all of a cost: shape, weights,
-    /// forward, backward, passes, samples, hessian. See foretell proxies.
-    #[arg(long)]
+    /// forward, backward, passes, samples, hessian. Formulas such as 'sum(square(head), norm(weight))', and @FILE for what a
+    /// file holds, one a line. See foretell proxies.
+    #[arg(long, allow_hyphen_values = true)]
     pub proxies: Option<String>,
     /// Weights: shared (slices of one super-network), standalone (a draw per network), or a safetensors file.
     #[arg(long, default_value = "shared", value_name = "SOURCE")]

@@ -3,7 +3,9 @@
 mod algorithms;
 mod args;
 mod bench;
+mod calibrate;
 mod count;
+mod discover;
 mod doctor;
 mod output;
 mod progress;
@@ -51,6 +53,8 @@ fn main() -> ExitCode {
         Command::Rank(args) => rank::run(&args, json),
         Command::Proxies(args) => proxies::run(&args, json),
         Command::Bench(args) => bench::run(&args, json),
+        Command::Discover(args) => discover::run(&args, json),
+        Command::Calibrate(args) => calibrate::run(&args, json),
         Command::Doctor => doctor::run(json),
     };
     match done {

@@ -3,7 +3,7 @@
 use crate::args::Proxies;
 use crate::output;
 use foretell::error::Result;
-use foretell::proxy::{About, CATALOGUE, Request, SHARED};
+use foretell::proxy::{About, CATALOGUE, Formula, Request, SHARED};
 use serde_json::{Value, json};
 
 pub fn run(args: &Proxies, json: bool) -> Result<()> {
@@ -12,7 +12,7 @@ pub fn run(args: &Proxies, json: bool) -> Result<()> {
         if json {
             output::line(object(about));
         } else {
-            card(about);
+            card(about, name);
         }
         return Ok(());
     }
@@ -27,11 +27,17 @@ pub fn run(args: &Proxies, json: bool) -> Result<()> {
     });
     output::line(output::table(&["proxy", "", "cost", "formula"], rows.collect()));
     output::line("\nHigher predicts the better network, always. One in full: foretell proxies sept");
+    output::line(
+        "Written instead of named: 'sum(square(head), norm(weight))', 'blend(0.6 * nsc, 0.4 * depth)', @FILE",
+    );
     Ok(())
 }
 
-fn card(about: &About) {
+fn card(about: &About, asked: &str) {
     output::line(format!("{}\n{}\n\n    {}\n", about.name, about.sentence, about.formula));
+    if let Ok(formula) = asked.parse::<Formula>() {
+        output::line(format!("this one    {}", formula.mathematics()));
+    }
     output::line(format!("paper       {}", about.paper));
     let turned =
         if about.flipped { "higher (the original is lower-is-better; its sign is turned)" } else { "higher" };
@@ -47,7 +53,7 @@ fn card(about: &About) {
     if !about.published.is_empty() {
         output::line(format!("published   {}", about.published));
     }
-    output::line(format!("measured    foretell bench BENCHMARK --proxies {}", about.name));
+    output::line(format!("measured    foretell bench BENCHMARK --proxies '{asked}'"));
     for (name, default, meaning) in about.options {
         output::line(format!("option      {name}={default}: {meaning}"));
     }

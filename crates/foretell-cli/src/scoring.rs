@@ -7,10 +7,30 @@ use foretell::proxy::Request;
 use foretell::score::{Cache, Options, Precision, Source};
 use std::path::{Path, PathBuf};
 
+/// A list of proxies with what stands in files, one a line, in place of `@FILE`; lines from `#` on are remarks.
+pub fn written(list: &str) -> Result<String> {
+    let Some(path) = list.trim().strip_prefix('@') else { return Ok(list.to_owned()) };
+    let path = PathBuf::from(path);
+    let text = std::fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    match lines.is_empty() {
+        true => Err(Error::input(path.display().to_string(), "names no proxy")),
+        false => Ok(lines.join(", ")),
+    }
+}
+
+/// Writes a proxy to a file, with remarks.
+pub fn write(path: &Path, proxy: &str, remarks: &[String]) -> Result<()> {
+    let remarks: String = remarks.iter().map(|remark| format!("# {remark}\n")).collect();
+    let wrong = |source| Error::Write { path: path.to_path_buf(), source };
+    std::fs::write(path, format!("{remarks}{proxy}\n")).map_err(wrong)
+}
+
 impl ScoringArgs {
     /// The proxies asked for, or the usual ones of a command.
     pub fn requests(&self, usual: &str) -> Result<Vec<Request>> {
-        let requests = Request::parse_list(self.proxies.as_deref().unwrap_or(usual))?;
+        let requests = Request::parse_list(&written(self.proxies.as_deref().unwrap_or(usual))?)?;
         match requests.is_empty() {
             true => Err(Error::input("--proxies", "names no proxy; see foretell proxies")),
             false => Ok(requests),

@@ -38,8 +38,9 @@ pub fn run(args: &Search, json: bool) -> Result<u8> {
 fn settings(args: &Search) -> Result<Settings> {
     let usual = ["proxy".to_owned()];
     let asked = if args.objectives.is_empty() { &usual[..] } else { &args.objectives };
+    let proxy = crate::scoring::written(&args.proxy)?;
     let objectives: Vec<Objective> =
-        asked.iter().map(|text| Objective::parse(text, &args.proxy)).collect::<Result<_>>()?;
+        asked.iter().map(|text| Objective::parse(text, &proxy)).collect::<Result<_>>()?;
     Objective::requests(&objectives)?;
     let algorithm = match (&args.algorithm, objectives.len()) {
         (Some(algorithm), _) => algorithm.as_str(),

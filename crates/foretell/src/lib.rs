@@ -11,7 +11,8 @@
 //! 7. [`rank`]: scores → order and agreement; Kendall, Spearman, intervals, Pareto fronts.
 //! 8. [`search`]: what to try next; [`study`]: the loop around it; [`store`]: what was tried.
 //! 9. [`benchmark`]: published tables of really trained networks, and how well proxies rank them.
-//! 10. [`report`]: a study as one page, its charts as drawings.
+//! 10. [`discover`]: proxies as search points: formulas found and ranked, calibration from a few labels.
+//! 11. [`report`]: a study as one page, its charts as drawings.
 //!
 //! [`seed`] makes every random generator, [`catalogue`] finds things by name, [`error`] says what went wrong and what
 //! to do about it.
@@ -23,6 +24,7 @@
 pub mod architecture;
 pub mod benchmark;
 pub mod catalogue;
+pub mod discover;
 #[allow(unsafe_code)] // The one module that may; each use says why it is sound.
 pub mod engine;
 pub mod error;

@@ -36,6 +36,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "store",
         ],
     ),
+    (
+        "discover",
+        &["architecture", "catalogue", "error", "probe", "proxy", "rank", "score", "search", "seed"],
+    ),
     ("report", &["architecture", "error", "proxy", "rank", "search", "seed", "space", "store", "study"]),
     ("benchmark", &["architecture", "catalogue", "error", "proxy", "rank", "score", "space"]),
 ];

@@ -265,6 +265,7 @@ fn every_searcher_beats_random_on_a_sum_over_blocks() {
     println!("optimum {optimum:.3}; random {:.3} ± {:.3}", random.0, random.1);
     for algorithm in [
         "evolution",
+        "steady-state",
         "etas[warmup=100,patience=0]",
         "block-wise[oversample=1]",
         "block-wise[oversample=1,pick=pso]",

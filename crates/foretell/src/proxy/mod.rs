@@ -3,15 +3,19 @@
 //! Every proxy is one file and one line in the catalogue below; help, documentation, benchmarks and tests loop over
 //! [`CATALOGUE`]. A proxy is asked for by name, with options in brackets: `sept[width=head,tokens=2]`. Keys that are
 //! no option of the proxy but a field of the architecture are set before scoring: `params[mode=published]`; a few
-//! options are common to all that run a network: [`SHARED`].
+//! options are common to all that run a network: [`SHARED`]. Formulas and blends of proxies are written out instead of
+//! named: `sum(square(head), norm(weight))`, `blend(0.6 * nsc, 0.4 * depth)`.
 
+mod blend;
 mod change;
+mod formula;
 mod prelude;
 mod score;
 mod signals;
 mod spectrum;
 
 pub use change::{Change, SHARED};
+pub use formula::{Aggregate, Binary, Branch, Element, Formula, Sheet, Statistic, Unary};
 pub use score::{Score, Term};
 pub use signals::{Layer, Observed, Signals, Spectra};
 
@@ -226,6 +230,28 @@ fn build<P: Proxy + DeserializeOwned + 'static>(options: Map<String, Value>) -> 
     Ok(Box::new(serde_json::from_value::<P>(Value::Object(options))?))
 }
 
+/// How a proxy comes about: by options, or by what is written in place of a name.
+enum Kind {
+    Named(fn(Map<String, Value>) -> Built),
+    Written(Box<dyn Proxy>),
+}
+
+impl Kind {
+    fn of(name: &str) -> Result<(&'static About, Self)> {
+        if name.starts_with(&format!("{}(", blend::NAME)) {
+            let (blend, about) = blend::Blend::parse(name)?;
+            return Ok((about, Kind::Written(Box::new(blend))));
+        }
+        if name.contains('(') {
+            return Ok((formula::ABOUT, Kind::Written(Box::new(name.parse::<Formula>()?))));
+        }
+        let names = || CATALOGUE.iter().map(|entry| entry.about.name);
+        let entry = CATALOGUE.iter().find(|entry| entry.about.answers_to(name));
+        let entry = entry.ok_or_else(|| catalogue::unknown("proxy", name, names()))?;
+        Ok((entry.about, Kind::Named(entry.build)))
+    }
+}
+
 /// A proxy as it was asked for: options set, fields of the architecture to override.
 pub struct Request {
     label: String,
@@ -236,27 +262,26 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads `name` or `name[key=value,…]`.
+    /// Reads `name` or `name[key=value,…]`; in place of the name there may be a formula or a blend.
     ///
     /// ```
     /// use foretell::proxy::Request;
     /// assert!(Request::parse("sept[tokens=2]").is_ok());
+    /// assert!(Request::parse("sum(square(head), norm(weight))[batch=4]").is_ok());
     /// let error = Request::parse("sebt").err().unwrap().to_string();
     /// assert!(error.contains("did you mean 'sept'"));
     /// ```
     pub fn parse(text: &str) -> Result<Self> {
         let text = text.trim();
-        let (name, options) = match text.split_once('[') {
+        let written = text.rfind(')').map_or(0, |end| end + 1);
+        let (name, options) = match text[written..].find('[').map(|start| text.split_at(written + start)) {
             None => (text, ""),
-            Some((name, rest)) => match rest.strip_suffix(']') {
+            Some((name, rest)) => match rest[1..].strip_suffix(']') {
                 Some(options) => (name, options),
                 None => return Err(Error::input(text, "has no closing bracket")),
             },
         };
-        let names = || CATALOGUE.iter().map(|entry| entry.about.name);
-        let entry = CATALOGUE.iter().find(|entry| entry.about.answers_to(name));
-        let entry = entry.ok_or_else(|| catalogue::unknown("proxy", name, names()))?;
-        let about = entry.about;
+        let (about, kind) = Kind::of(name)?;
         let (mut own, mut shared, mut overrides) = (Map::new(), Map::new(), Vec::new());
         let mut pairs: Vec<&str> =
             options.split(',').map(str::trim).filter(|option| !option.is_empty()).collect();
@@ -287,16 +312,28 @@ impl Request {
             }
         }
         let wrong = |e: serde_json::Error| Error::input(text, e.to_string());
-        let proxy = (entry.build)(own).map_err(wrong)?;
+        let proxy = match kind {
+            Kind::Named(build) => build(own).map_err(wrong)?,
+            Kind::Written(proxy) => proxy,
+        };
         let change = serde_json::from_value(Value::Object(shared)).map_err(wrong)?;
         Ok(Request { label: text.to_owned(), about, proxy, change, overrides })
+    }
+
+    /// A proxy of one's own, which no name leads to, with options common to all.
+    pub fn own(about: &'static About, proxy: Box<dyn Proxy>, options: &str) -> Result<Self> {
+        let text = format!("{}[{options}]", about.name);
+        let (_, shared) = catalogue::bracketed(&text)?;
+        let change = serde_json::from_value(Value::Object(shared));
+        let change = change.map_err(|e| Error::input(text.as_str(), e.to_string()))?;
+        Ok(Request { label: text, about, proxy, change, overrides: Vec::new() })
     }
 
     /// Reads a comma-separated list; `all` stands for the whole catalogue, `shape`, `weights`, `forward`, `backward`,
     /// `passes`, `samples` and `hessian` for all proxies of that cost. Options in brackets behind such a word go to all
     /// proxies that run a network: `all[batch=2]`.
     pub fn parse_list(text: &str) -> Result<Vec<Self>> {
-        let (mut depth, mut start, mut requests) = (0, 0, Vec::new());
+        let mut requests = Vec::new();
         let mut push = |part: &str| -> Result<()> {
             let (part, options) = part.trim().split_at(part.trim().find('[').unwrap_or(part.trim().len()));
             let cost = Cost::named(part);
@@ -316,18 +353,7 @@ impl Request {
             }
             Ok(())
         };
-        for (i, c) in text.char_indices() {
-            match c {
-                '[' => depth += 1,
-                ']' => depth -= 1,
-                ',' if depth == 0 => {
-                    push(&text[start..i])?;
-                    start = i + 1;
-                }
-                _ => {}
-            }
-        }
-        push(&text[start..])?;
+        formula::split(text).into_iter().try_for_each(&mut push)?;
         Ok(requests)
     }
 

@@ -168,6 +168,7 @@ catalogue! {
     exhaustive: exhaustive::Exhaustive,
     dp: dp::Dp,
     evolution: evolution::Evolution<P>,
+    steady_state: steady_state::SteadyState<P>,
     etas: etas::Etas<P>,
     block_wise: block_wise::BlockWise<P>,
     pareto: pareto::Pareto<P>,

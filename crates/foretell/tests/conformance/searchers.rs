@@ -23,6 +23,7 @@ fn quick(name: &str) -> String {
         "exhaustive" => "batch=9",
         "dp" => "top=60",
         "evolution" => "population=8,parents=4,mutants=4,crossovers=3",
+        "steady-state" => "population=8",
         "etas" => "warmup=10,pool=6,patience=0",
         "block-wise" => "population=6,oversample=2,mutants=4,crossovers=4",
         "pareto" => "population=10,parents=4,mutants=4,crossovers=4",

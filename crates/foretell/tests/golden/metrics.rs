@@ -93,6 +93,7 @@ fn requests(family: &str, group: &str) -> Vec<(&'static str, String, Turn)> {
                 ("logsynflow", "logsynflow"),
             ]),
             turned("lpzero_tree", "lpzero", minus),
+            list(&[("lpzero_tree", "sum(l1(square(weight)), square(softmax(gradient)))")]),
         ]
         .concat(),
         ("gpt2_flex", "ntkt") => list(&[

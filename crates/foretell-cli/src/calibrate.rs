@@ -1,0 +1,121 @@
+//! `foretell calibrate`: a handful of labels → the simplest proxy that they cannot tell from a better one.
+
+use crate::args::Calibrate;
+use crate::discover::Labelled;
+use crate::output::{self, decimals};
+use crate::progress::Progress;
+use crate::scoring;
+use foretell::discover::{Calibration, Candidate, Split, calibrate};
+use foretell::error::Result;
+use foretell::proxy::{CATALOGUE, Request};
+use foretell::rank;
+use foretell::score::{Cell, Options, Scorer};
+use serde_json::json;
+
+pub fn run(args: &Calibrate, json: bool) -> Result<()> {
+    args.labels.labelled()?.iter().try_for_each(|labelled| one(args, labelled, json))
+}
+
+fn one(args: &Calibrate, labelled: &Labelled, json: bool) -> Result<()> {
+    let n = labelled.truth.len();
+    let split = Split::draw(n, args.count as usize, 0, args.scoring.seed)?;
+    let mut requests = args.scoring.requests("shape")?;
+    let asked = |name: &str, requests: &[Request]| requests.iter().any(|request| request.label() == name);
+    for about in CATALOGUE.iter().map(|entry| entry.about).filter(|about| about.trivial) {
+        if !asked(about.name, &requests) {
+            requests.push(Request::parse(about.name)?);
+        }
+    }
+    requests.retain(|request| !request.is_set_score());
+    let scorer = Scorer::new(requests, args.scoring.options()?);
+    let candidates = candidates(args, labelled, &scorer, &split.sample);
+    let pick = |rows: &[usize]| rows.iter().map(|row| labelled.truth[*row]).collect::<Vec<f64>>();
+    let found = calibrate(&candidates, &pick(&split.sample), args.scoring.seed)?;
+    let proxies: Vec<String> = found.steps.iter().map(|step| step.proxy.clone()).collect();
+    let tested = tested(args, labelled, &proxies, &split.test, &pick(&split.test))?;
+    if let Some(path) = &args.output {
+        let step = &found.steps[found.taken];
+        let remarks = [
+            format!("{} of {} labels of {} {}", step.kind, found.labels, labelled.name, labelled.target),
+            format!("tau {} by leaving one out", decimals(step.left_out)),
+        ];
+        scoring::write(path, found.proxy(), &remarks)?;
+    }
+    if json {
+        output::line(json!({"benchmark": labelled.name, "family": labelled.family, "calibration": found,
+            "proxy": found.proxy(), "test_networks": split.test.len(), "test_tau": tested}));
+        return Ok(());
+    }
+    print(labelled, &found, &tested, split.test.len());
+    Ok(())
+}
+
+/// Every proxy that scores all labelled networks.
+fn candidates(args: &Calibrate, labelled: &Labelled, scorer: &Scorer, rows: &[usize]) -> Vec<Candidate> {
+    let architectures: Vec<_> = rows.iter().map(|row| labelled.architectures[*row].clone()).collect();
+    let progress = Progress::new("networks", rows.len() as u64);
+    let table = scorer.table(&architectures, &args.scoring.seeds(), &|| progress.step());
+    progress.finish();
+    let requests = scorer.requests().iter().enumerate();
+    let candidate = |(place, request): (usize, &Request)| {
+        let column: Vec<&Cell> = table.iter().map(|row| &row.cells[place]).collect();
+        let scores = scorer.order(place, &column).into_iter().collect::<Result<Vec<f64>>>().ok()?;
+        Some(Candidate { label: request.label().to_owned(), trivial: request.about().trivial, scores })
+    };
+    requests.filter_map(candidate).collect()
+}
+
+/// Tau of some proxies on networks whose labels were not used.
+fn tested(
+    args: &Calibrate,
+    labelled: &Labelled,
+    proxies: &[String],
+    rows: &[usize],
+    truth: &[f64],
+) -> Result<Vec<Option<f64>>> {
+    let requests = proxies.iter().map(|proxy| Request::parse(proxy)).collect::<Result<Vec<_>>>()?;
+    let scorer = Scorer::new(requests, Options { cache: None, ..args.scoring.options()? });
+    let architectures: Vec<_> = rows.iter().map(|row| labelled.architectures[*row].clone()).collect();
+    let table = scorer.table(&architectures, &args.scoring.seeds(), &|| {});
+    let tau = |place: usize| {
+        let column: Vec<&Cell> = table.iter().map(|row| &row.cells[place]).collect();
+        let scores = scorer.order(place, &column).into_iter().collect::<Result<Vec<f64>>>().ok()?;
+        rank::kendall_tau_b(&scores, truth)
+    };
+    Ok((0..proxies.len()).map(tau).collect())
+}
+
+fn print(labelled: &Labelled, found: &Calibration, tested: &[Option<f64>], rest: usize) {
+    output::line(format!(
+        "{}: {} labels of {} {} networks, target {}; {rest} others to test\n",
+        labelled.name,
+        found.labels,
+        labelled.truth.len(),
+        labelled.family,
+        labelled.target
+    ));
+    let range = |interval: Option<[f64; 2]>| {
+        interval.map_or(String::new(), |[low, high]| {
+            format!("[{} {}]", decimals(Some(low)), decimals(Some(high)))
+        })
+    };
+    let rows = found.steps.iter().zip(tested).enumerate().map(|(place, (step, test))| {
+        vec![
+            step.kind.to_owned(),
+            decimals(step.fitted),
+            decimals(step.left_out),
+            range(step.interval),
+            range(step.gain),
+            decimals(*test),
+            if place == found.taken { "taken".to_owned() } else { String::new() },
+            step.proxy.clone(),
+        ]
+    });
+    let header = ["", "fitted", "left out", "95 %", "gain", "test", "", "proxy"];
+    output::line(output::table(&header, rows.collect()));
+    output::line(
+        "\ntau: on the labels it was fitted to, with each label left out in turn, and on the others. gain: over the simpler\n\
+         step taken so far, 95 %; a step is taken only if all of it is above zero.",
+    );
+    output::line(format!("\n  foretell search --proxy '{}'", found.proxy()));
+}

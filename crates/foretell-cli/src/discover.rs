@@ -1,0 +1,231 @@
+//! `foretell discover`: formulas as proxies, found on some trained networks and judged by others.
+
+use crate::args::{Discover, LabelArgs, assignment};
+use crate::output::{self, decimals, grouped};
+use crate::progress::Progress;
+use crate::scoring;
+use foretell::architecture::Architecture;
+use foretell::benchmark::{self, Benchmark};
+use foretell::discover::{
+    self, Bank, Evolution, Judged, Method, Plan, Report, Settings, Spread, Statistics, alpha,
+};
+use foretell::error::{Error, Result};
+use foretell::score::Options;
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Labelled networks of one family, labels larger for better ones.
+pub struct Labelled {
+    pub name: String,
+    pub family: String,
+    pub target: String,
+    pub architectures: Vec<Architecture>,
+    pub truth: Vec<f64>,
+}
+
+impl LabelArgs {
+    /// The networks asked for, families apart.
+    pub fn labelled(&self) -> Result<Vec<Labelled>> {
+        let mut table = Benchmark::load(&benchmark::folder(self.data.as_deref())?, &self.benchmark)?;
+        for filter in &self.filters {
+            let (column, value) =
+                filter.split_once('=').ok_or_else(|| Error::input(filter.as_str(), "is not COLUMN=VALUE"))?;
+            table = table.filter(column, value)?;
+        }
+        for text in &self.set {
+            let (key, value) = assignment(text)?;
+            table = table.with(key, &value)?;
+        }
+        if let Some(n) = self.limit {
+            table = table.limit(n);
+        }
+        table.by_family().iter().map(|part| self.part(part)).collect()
+    }
+
+    fn part(&self, part: &Benchmark) -> Result<Labelled> {
+        let target = match &self.target {
+            Some(name) => part.column(name)?,
+            None => part.default_target()?,
+        };
+        let sign = if target.lower_is_better { -1.0 } else { 1.0 };
+        let rows = part.architectures.iter().zip(&target.values);
+        let (architectures, truth) =
+            rows.filter_map(|(architecture, value)| Some((architecture.clone(), sign * (*value)?))).unzip();
+        let family = part.architectures[0].family().name().to_owned();
+        Ok(Labelled { name: part.name.clone(), family, target: target.name.clone(), architectures, truth })
+    }
+}
+
+pub fn run(args: &Discover, json: bool) -> Result<()> {
+    args.labels.labelled()?.iter().try_for_each(|labelled| one(args, labelled, json))
+}
+
+fn one(args: &Discover, labelled: &Labelled, json: bool) -> Result<()> {
+    if args.method == "alpha" {
+        return balance(args, labelled, json);
+    }
+    let plan = plan(args)?;
+    let named = format!("{}-{}.statistics", labelled.name.replace('/', "-"), labelled.family);
+    let file = args.statistics.clone().unwrap_or_else(|| PathBuf::from(named));
+    let settings = Settings { entries: args.entries as usize, seed: 0, options: args.options.clone() };
+    let memory = crate::doctor::memory().map(|bytes| bytes / rayon::current_num_threads() as u64);
+    let progress = Progress::new("networks", labelled.architectures.len() as u64);
+    let options = Options { memory, ..Options::default() };
+    let statistics =
+        Statistics::of(&labelled.architectures, &settings, options, Some(&file), &|| progress.step())?;
+    progress.finish();
+    let (probed, bytes) = (statistics.probed, statistics.bytes);
+    let bank = Bank::new(statistics.networks);
+    let steps = if matches!(plan.method, Method::Exhaustive) { 15 * plan.splits } else { plan.splits };
+    let progress = Progress::new("parts of the search", steps);
+    let report = discover::run(&bank, &labelled.architectures, &labelled.truth, &plan, &|| progress.step())?;
+    progress.finish();
+    if let Some(path) = &args.output {
+        let chosen = &report.parts[0].chosen;
+        let options = if args.options.is_empty() { String::new() } else { format!("[{}]", args.options) };
+        let remarks = [
+            chosen.mathematics.clone(),
+            format!("found on {} {}, {}", labelled.name, labelled.family, labelled.target),
+            format!("tau {} rho {} on networks not used", decimals(chosen.tau), decimals(chosen.rho)),
+        ];
+        scoring::write(path, &format!("{}{options}", chosen.formula), &remarks)?;
+    }
+    if json {
+        output::line(
+            json!({"benchmark": labelled.name, "family": labelled.family, "target": labelled.target,
+            "statistics": file.display().to_string(), "bytes": bytes, "probed": probed, "report": report}),
+        );
+        return Ok(());
+    }
+    let known = labelled.architectures.len() - probed;
+    output::line(format!(
+        "{}: {} {} networks, target {}; statistics in {}: {} bytes, {probed} networks probed, {known} known\n",
+        labelled.name,
+        report.networks,
+        labelled.family,
+        labelled.target,
+        file.display(),
+        grouped(bytes)
+    ));
+    print(&report, &plan);
+    Ok(())
+}
+
+fn plan(args: &Discover) -> Result<Plan> {
+    let preset = args.preset.parse()?;
+    let (pool, survivors) =
+        if preset == discover::Preset::Released { (0.5, "newest") } else { (0.1, "best") };
+    let (population, generations) = (args.population, args.generations);
+    let steady = format!(
+        "steady-state[population={population},generations={generations},pool={pool},survivors={survivors}]"
+    );
+    let (method, algorithm) = match args.method.as_str() {
+        "evolution" => (Method::Search, steady),
+        "random" => (Method::Search, format!("random[batch={population}]")),
+        "exhaustive" if args.unaries <= 2 => (Method::Exhaustive, steady),
+        "exhaustive" => return Err(Error::input("--unaries", "exhaustive ranking takes 1 or 2")),
+        other => {
+            let message = format!("'{other}' is no method: evolution, random, exhaustive or alpha");
+            return Err(Error::input("--method", message));
+        }
+    };
+    let evolution = Evolution {
+        algorithm,
+        preset,
+        unaries: args.unaries.into(),
+        pruning: !args.no_pruning,
+        measure: args.fitness.parse()?,
+        budget: population + generations,
+        seed: args.seed,
+    };
+    Ok(Plan { method, evolution, sample: args.sample, validation: args.validation, splits: args.splits })
+}
+
+fn spread(spread: Spread) -> String {
+    format!("{} ± {}", decimals(Some(spread.mean)), decimals(Some(spread.deviation)))
+}
+
+fn print(report: &Report, plan: &Plan) {
+    let row = |split: &str, who: &str, judged: &Judged, better: Option<u64>| {
+        vec![
+            split.to_owned(),
+            who.to_owned(),
+            decimals(Some(judged.sample)),
+            decimals(judged.tau),
+            decimals(judged.rho),
+            decimals(judged.tau_given_params),
+            decimals(judged.tau_given_depth),
+            better.map_or(String::new(), grouped),
+            judged.disguise.unwrap_or("").to_owned(),
+            judged.formula.clone(),
+        ]
+    };
+    let mut rows = Vec::new();
+    for part in &report.parts {
+        let seed = part.seed.to_string();
+        rows.push(row(&seed, "fittest", &part.fittest, part.undefined.map(|_| 0)));
+        rows.push(row(&seed, "chosen", &part.chosen, None));
+        for other in &part.others {
+            let published = discover::PUBLISHED.contains(&other.formula.as_str());
+            let who = if published { "published" } else { "evolution" };
+            rows.push(row(&seed, who, &other.judged, other.better));
+        }
+    }
+    let header =
+        ["split", "", "sample", "tau", "rho", "tau|params", "tau|depth", "better", "a count?", "formula"];
+    output::line(format!("{}\n", output::table(&header, rows)));
+    let first = &report.parts[0];
+    output::line(&first.chosen.mathematics);
+    output::line(format!(
+        "\ntest tau over {} splits: fittest {}, chosen by validation {}; best count, {}: {}",
+        report.parts.len(),
+        spread(report.fittest),
+        spread(report.chosen),
+        report.baseline.0,
+        spread(report.baseline.1)
+    ));
+    let seconds: f64 = report.parts.iter().map(|part| part.seconds).sum();
+    let evaluated: u64 = report.parts.iter().map(|part| part.evaluated).sum();
+    output::line(format!("branches {:.1} s, {} formulas {seconds:.1} s", report.filled, grouped(evaluated)));
+    if let Some(undefined) = first.undefined {
+        output::line(format!("without a ranking in the first split: {}", grouped(undefined)));
+    }
+    let curve: Vec<String> =
+        first.curve.iter().map(|(at, best)| format!("{at}: {}", decimals(Some(*best)))).collect();
+    output::line(format!("best fitness of evolution by evaluations, first split: {}", curve.join(", ")));
+    if let Some(rate) = first.winning_rate {
+        output::line(format!("children fitter than their parents: {:.1} %", 100.0 * rate));
+    }
+    if plan.evolution.pruning {
+        let census: Vec<String> =
+            first.census.iter().map(|(rule, count)| format!("{rule} {count}")).collect();
+        output::line(format!("rules, first split: {}", census.join(", ")));
+    }
+    output::line(
+        "sample: fitness where it was found; tau, rho: on networks not used. better: formulas that are fitter, of all. a count?: \
+         what the formula is in disguise.",
+    );
+}
+
+fn balance(args: &Discover, labelled: &Labelled, json: bool) -> Result<()> {
+    let capacities = alpha::Capacities::of(&labelled.architectures)?;
+    let rows = alpha::compare(&capacities, &labelled.truth, args.seed);
+    if json {
+        output::line(json!({"benchmark": labelled.name, "family": labelled.family, "rows": rows}));
+        return Ok(());
+    }
+    output::line(format!(
+        "{}: {} {} networks, target {}",
+        labelled.name,
+        labelled.truth.len(),
+        labelled.family,
+        labelled.target
+    ));
+    let row = |row: &alpha::Row| {
+        let labels = if row.labels == 0 { String::new() } else { row.labels.to_string() };
+        vec![row.rule.to_owned(), labels, spread(row.alpha), spread(row.tau), spread(row.rho)]
+    };
+    let table = output::table(&["rule", "labels", "alpha", "tau", "rho"], rows.iter().map(row).collect());
+    output::line(format!("\n{table}\n\nlabels: mean ± deviation over 20 draws, on the networks left."));
+    Ok(())
+}
