@@ -60,7 +60,7 @@ fn a_formula_is_found_kept_and_searched_by() {
         "search --space gpt2 --max-params 7M --proxy @found.txt --algorithm steady-state --budget 3 --json",
     );
     ok(&folder, "proxies sum(square(head),norm(weight))");
-    let output = run(&folder, &format!("{ask} --method exhaustive --unaries 3"));
+    let output = run(&folder, &format!("{} --method exhaustive", ask.replace("--unaries 1", "--unaries 3")));
     assert_eq!(output.status.code(), Some(2));
     std::fs::remove_dir_all(&folder).unwrap();
 }
