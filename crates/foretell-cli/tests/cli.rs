@@ -254,7 +254,7 @@ fn mistakes_are_named_with_their_cure() {
 #[test]
 fn proxies_and_doctor_speak_json_too() {
     let folder = Folder::new();
-    assert_eq!(lines(&folder.ok("proxies --json")).len(), folder.ok("proxies").lines().count() - 4);
+    assert_eq!(lines(&folder.ok("proxies --json")).len(), folder.ok("proxies").lines().count() - 5);
     assert!(folder.ok("proxies nsc").contains("Zhu"));
     let doctor: Value = serde_json::from_str(&folder.ok("doctor --json")).unwrap();
     assert!(doctor["cores"].as_u64().unwrap() >= 1 && doctor["benchmarks"].is_null());
