@@ -1,15 +1,15 @@
 //! `foretell bench`: a table of proxies against real trained networks.
 
-use crate::args::{Bench, assignment};
+use crate::args::Bench;
 use crate::output::{self, decimals, seconds};
 use crate::progress::Progress;
 use foretell::benchmark::{self, Agreement, Benchmark, Report, Settings, baselines, evaluate};
-use foretell::error::{Error, Result};
+use foretell::error::Result;
 use foretell::score::Scorer;
 use std::path::Path;
 
 pub fn run(args: &Bench, json: bool) -> Result<()> {
-    let folder = benchmark::folder(args.data.as_deref())?;
+    let folder = benchmark::folder(args.table.data.as_deref())?;
     match args.benchmark.as_deref() {
         None => list(&folder, json),
         Some("all") => benchmark::names(&folder)?.iter().try_for_each(|name| one(&folder, name, args, json)),
@@ -18,26 +18,9 @@ pub fn run(args: &Bench, json: bool) -> Result<()> {
 }
 
 fn one(folder: &Path, name: &str, args: &Bench, json: bool) -> Result<()> {
-    let mut benchmark = Benchmark::load(folder, name)?;
-    for filter in &args.filters {
-        let (column, value) =
-            filter.split_once('=').ok_or_else(|| Error::input(filter.as_str(), "is not COLUMN=VALUE"))?;
-        benchmark = benchmark.filter(column, value)?;
-    }
-    for text in &args.set {
-        let (key, value) = assignment(text)?;
-        benchmark = benchmark.with(key, &value)?;
-    }
-    if let Some(n) = args.limit {
-        benchmark = benchmark.limit(n);
-    }
     let settings = Settings { resamples: args.resamples, seeds: args.scoring.seeds(), ..Settings::default() };
-    // Perplexities of different vocabularies do not compare, so families are ranked apart.
-    for part in benchmark.by_family() {
-        let target = match &args.target {
-            Some(name) => part.column(name)?,
-            None => part.default_target()?,
-        };
+    for part in args.table.parts(folder, name)? {
+        let target = args.table.target(&part)?;
         // Everything that costs no pass, unless more is asked for.
         let mut requests = args.scoring.requests("shape,weights")?;
         requests.extend(baselines(&part, &requests)?);

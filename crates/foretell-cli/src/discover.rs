@@ -1,6 +1,6 @@
 //! `foretell discover`: formulas as proxies, found on some trained networks and judged by others.
 
-use crate::args::{Discover, LabelArgs, assignment};
+use crate::args::{Discover, LabelArgs};
 use crate::output::{self, decimals, grouped};
 use crate::progress::Progress;
 use crate::scoring;
@@ -26,27 +26,12 @@ pub struct Labelled {
 impl LabelArgs {
     /// The networks asked for, families apart.
     pub fn labelled(&self) -> Result<Vec<Labelled>> {
-        let mut table = Benchmark::load(&benchmark::folder(self.data.as_deref())?, &self.benchmark)?;
-        for filter in &self.filters {
-            let (column, value) =
-                filter.split_once('=').ok_or_else(|| Error::input(filter.as_str(), "is not COLUMN=VALUE"))?;
-            table = table.filter(column, value)?;
-        }
-        for text in &self.set {
-            let (key, value) = assignment(text)?;
-            table = table.with(key, &value)?;
-        }
-        if let Some(n) = self.limit {
-            table = table.limit(n);
-        }
-        table.by_family().iter().map(|part| self.part(part)).collect()
+        let folder = benchmark::folder(self.table.data.as_deref())?;
+        self.table.parts(&folder, &self.benchmark)?.iter().map(|part| self.part(part)).collect()
     }
 
     fn part(&self, part: &Benchmark) -> Result<Labelled> {
-        let target = match &self.target {
-            Some(name) => part.column(name)?,
-            None => part.default_target()?,
-        };
+        let target = self.table.target(part)?;
         let sign = if target.lower_is_better { -1.0 } else { 1.0 };
         let rows = part.architectures.iter().zip(&target.values);
         let (architectures, truth) =

@@ -14,7 +14,7 @@
 //!   and best block scores. Scores that are not made of blocks leave the choice of blocks to chance.
 use super::archive::Archive;
 use super::evolution::pair;
-use super::{About, Build, Ground, Outcome, Searcher, Told, Whole, at_least_one, shares};
+use super::{About, Build, Ground, Outcome, Searcher, Told, Whole, counts, shares};
 use crate::rank;
 use crate::seed::Rng;
 use rand::RngExt;
@@ -110,13 +110,13 @@ impl<P: Clone + Send + 'static> Build<P> for BlockWise<P> {
     type Options = Options;
     fn build(options: Options) -> Result<Self, String> {
         let Options { population, oversample, steps, mutants, crossovers, share, whole, graft, .. } = options;
-        let counts = [
+        let asked = [
             ("population", population),
             ("oversample", oversample),
             ("steps", steps),
-            ("mutants + crossovers", mutants + crossovers),
+            ("mutants + crossovers", mutants.saturating_add(crossovers)),
         ];
-        at_least_one(&counts)?;
+        counts(&asked)?;
         shares(&[("share", share), ("whole", whole), ("graft", graft)])?;
         let (population, new, particles, asked) = Default::default();
         Ok(BlockWise { options, archive: Archive::default(), population, new, particles, asked })

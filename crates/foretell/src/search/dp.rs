@@ -8,7 +8,7 @@
 //! - Paper: *NSC* solves its search so; the bounded knapsack is older.
 //! - Departures from the paper: whether a score is such a sum is tried on networks before it is believed; of points that
 //!   differ in the order of their layers alone one is given.
-use super::{About, Build, Ground, Searcher, Told, at_least_one};
+use super::{About, Build, Ground, Searcher, Told, counts};
 use crate::seed::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ pub(super) const ABOUT: &About = &About {
 impl<P> Build<P> for Dp {
     type Options = Options;
     fn build(options: Options) -> Result<Self, String> {
-        at_least_one(&[("top", options.top)])?;
+        counts(&[("top", options.top)])?;
         Ok(Dp { options, asked: false })
     }
 }

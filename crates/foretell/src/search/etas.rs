@@ -12,7 +12,7 @@
 //!   chosen ones, where the paper trains them. `age` gives real regularised evolution, which the paper names and does
 //!   not use.
 use super::archive::fittest;
-use super::{About, Build, Ground, Searcher, Told, Whole, at_least_one, shares};
+use super::{About, Build, Ground, Searcher, Told, Whole, counts, shares};
 use crate::seed::Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use serde::{Deserialize, Serialize};
@@ -85,9 +85,9 @@ impl<P: Clone + Send + 'static> Build<P> for Etas<P> {
     type Options = Options;
     fn build(options: Options) -> Result<Self, String> {
         let Options { warmup, parents, pool, chosen, rate, steps, .. } = options;
-        let counts =
+        let asked =
             [("warmup", warmup), ("parents", parents), ("pool", pool), ("chosen", chosen), ("steps", steps)];
-        at_least_one(&counts)?;
+        counts(&asked)?;
         shares(&[("rate", rate)])?;
         let (pool, observed, worth, born) = Default::default();
         Ok(Etas { options, pool, observed, worth, born, step: 0, best: None, unchanged: 0 })

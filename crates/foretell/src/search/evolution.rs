@@ -10,7 +10,7 @@
 //! - Departures from the paper: no point is scored twice. A child is retried until it is new and inside the limits, and
 //!   then replaced by a random point, where the original gives up after ten tries per wanted child.
 use super::archive::Archive;
-use super::{About, Build, Ground, Moves, Searcher, Told, Whole, at_least_one, shares};
+use super::{About, Build, Ground, Moves, Searcher, Told, Whole, counts, shares};
 use crate::seed::Rng;
 use rand::seq::IndexedRandom;
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,7 @@ impl<P: Clone + Send + 'static> Build<P> for Evolution<P> {
     type Options = Options;
     fn build(options: Options) -> Result<Self, String> {
         let Options { population, generations, parents, whole_rate, block_rate, .. } = options;
-        at_least_one(&[("population", population), ("generations", generations), ("parents", parents)])?;
+        counts(&[("population", population), ("generations", generations), ("parents", parents)])?;
         shares(&[("whole_rate", whole_rate), ("block_rate", block_rate)])?;
         Ok(Evolution { options, archive: Archive::default(), top: Vec::new(), new: Vec::new() })
     }

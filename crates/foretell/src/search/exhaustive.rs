@@ -6,7 +6,7 @@
 //!
 //! - Paper: none; NSC and PiT's benchmark enumerate their spaces.
 //! - Departures from the paper: none known.
-use super::{About, Build, Ground, Nth, Searcher, Told, at_least_one};
+use super::{About, Build, Ground, Nth, Searcher, Told, counts};
 use crate::seed::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ pub(super) const ABOUT: &About = &About {
 impl<P> Build<P> for Exhaustive {
     type Options = Options;
     fn build(options: Options) -> Result<Self, String> {
-        at_least_one(&[("batch", options.batch)])?;
+        counts(&[("batch", options.batch)])?;
         Ok(Exhaustive { options, next: 0 })
     }
 }

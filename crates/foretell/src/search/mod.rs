@@ -213,10 +213,13 @@ pub fn about(text: &str) -> Result<&'static About> {
     Ok(entry.expect("it was just built").about)
 }
 
-/// Refuses counts of which there must be one at least.
-fn at_least_one(counts: &[(&str, usize)]) -> std::result::Result<(), String> {
-    match counts.iter().find(|(_, count)| *count == 0) {
-        Some((name, _)) => Err(format!("{name} must be at least 1")),
+/// The most points of a generation, steps and the like.
+const MOST: usize = 1_000_000;
+
+/// Refuses counts of nothing, and those that no machine would come to the end of.
+fn counts(counts: &[(&str, usize)]) -> std::result::Result<(), String> {
+    match counts.iter().find(|(_, count)| !(1..=MOST).contains(count)) {
+        Some((name, count)) => Err(format!("{name} is {count}, not 1 to {MOST}")),
         None => Ok(()),
     }
 }

@@ -10,7 +10,7 @@
 //! - Paper: *LiteTransformerSearch* (Javaheripi et al., NeurIPS 2022), released code.
 //! - Departures from the paper: `dominance=usual` takes the common definition, better in one and worse in none.
 use super::evolution::pair;
-use super::{About, Build, Ground, Searcher, Told, Whole, at_least_one, shares};
+use super::{About, Build, Ground, Searcher, Told, Whole, counts, shares};
 use crate::rank;
 use crate::seed::Rng;
 use rand::RngExt;
@@ -84,13 +84,13 @@ impl<P: Clone + Send + 'static> Build<P> for Pareto<P> {
     type Options = Options;
     fn build(options: Options) -> Result<Self, String> {
         let Options { population, parents, mutants, crossovers, rate, steps, .. } = options;
-        let counts = [
+        let asked = [
             ("population", population),
             ("parents", parents),
             ("steps", steps),
-            ("mutants + crossovers", mutants + crossovers),
+            ("mutants + crossovers", mutants.saturating_add(crossovers)),
         ];
-        at_least_one(&counts)?;
+        counts(&asked)?;
         shares(&[("rate", rate)])?;
         Ok(Pareto { options, told: Vec::new(), times: Vec::new() })
     }

@@ -6,7 +6,7 @@
 //!
 //! - Paper: TF-TAS and AZ-NAS search their spaces with 8,000 random draws.
 //! - Departures from the paper: no point is drawn twice.
-use super::{About, Build, Ground, Searcher, Told, at_least_one};
+use super::{About, Build, Ground, Searcher, Told, counts};
 use crate::seed::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,7 @@ pub(super) const ABOUT: &About = &About {
 impl<P> Build<P> for Random {
     type Options = Options;
     fn build(options: Options) -> Result<Self, String> {
-        at_least_one(&[("samples", options.samples), ("batch", options.batch)])?;
+        counts(&[("samples", options.samples), ("batch", options.batch)])?;
         Ok(Random { options })
     }
 }

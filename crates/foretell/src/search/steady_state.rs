@@ -10,7 +10,7 @@
 //! - Paper: *LPZero: Language model zero-cost proxy search from zero* (Dong et al., EMNLP 2024), and its released code.
 //! - Departures from the paper: no point is scored twice.
 use super::archive::Archive;
-use super::{About, Build, Ground, Moves, Searcher, Told, Whole, at_least_one, shares};
+use super::{About, Build, Ground, Moves, Searcher, Told, Whole, counts, shares};
 use crate::seed::Rng;
 use rand::RngExt;
 use rand::seq::IndexedRandom;
@@ -83,7 +83,7 @@ impl<P: Clone + Send + 'static> Build<P> for SteadyState<P> {
     type Options = Options;
     fn build(options: Options) -> Result<Self, String> {
         let Options { population, generations, pool, crossover, mutation, rate, .. } = options;
-        at_least_one(&[("population", population), ("generations", generations)])?;
+        counts(&[("population", population), ("generations", generations)])?;
         shares(&[("pool", pool), ("crossover", crossover), ("mutation", mutation), ("rate", rate)])?;
         Ok(SteadyState { options, archive: Archive::default(), population: Vec::new(), new: Vec::new() })
     }

@@ -178,8 +178,9 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
                 return Ok(());
             }
         }
+        let least = (1e3 * least).round() / 1e3;
         let reason =
-            format!("at most {limit} {what} were asked for, the least of {DRAWS} draws needs {least:.5}");
+            format!("at most {limit} {what} were asked for, the least of {DRAWS} draws needs {least}");
         Err(Error::Infeasible { space: self.moves.space.name().to_owned(), reason })
     }
 

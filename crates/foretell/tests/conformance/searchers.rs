@@ -66,6 +66,14 @@ fn cards_are_complete_and_say_the_true_defaults() {
             let said = serde_json::from_str(default).unwrap_or(Value::String((*default).to_owned()));
             assert_eq!(defaults[*name], said, "{} {name}", about.name);
         }
+        if let Some((count, ..)) =
+            about.options.iter().find(|(_, default, _)| default.parse::<u64>().is_ok_and(|n| n > 1))
+        {
+            let huge = format!("{}[{count}={}]", about.name, u64::MAX);
+            let error =
+                foretell::search::parse::<u8>(&huge).err().unwrap_or_else(|| panic!("{huge} was accepted"));
+            assert!(error.to_string().contains("1000000"), "{error}");
+        }
         let error = foretell::search::parse::<u8>(&format!("{}[nonsense=1]", about.name)).err().unwrap();
         assert!(error.to_string().contains("nonsense"), "{error}");
     }
