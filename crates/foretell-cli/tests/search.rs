@@ -395,7 +395,7 @@ fn mistakes_are_named_with_their_cure() {
     for (arguments, code, part) in [
         ("search --algorithm block-wize", 2, "did you mean 'block-wise'"),
         ("search --algorithm block-wise[populaton=3]", 2, "did you mean 'population'"),
-        ("search --algorithm block-wise[population=0]", 2, "at least 1"),
+        ("search --algorithm block-wise[population=0]", 2, "not 1 to 1000000"),
         ("search --algorithm evolution[block_rate=2]", 2, "not 0 to 1"),
         ("search --algorithm random[batch=x]", 2, "random[batch=x]"),
         ("search --proxy ncs", 2, "did you mean 'nsc'"),
