@@ -334,7 +334,7 @@ impl TableArgs {
 pub struct LabelArgs {
     /// A folder of the benchmark folder, or folder/table. See foretell bench.
     #[arg(long, value_name = "NAME")]
-    pub benchmark: String,
+    pub benchmark: Option<String>,
     #[command(flatten)]
     pub table: TableArgs,
 }
@@ -343,6 +343,9 @@ pub struct LabelArgs {
 pub struct Discover {
     #[command(flatten)]
     pub labels: LabelArgs,
+    /// With --method alpha: what the rules without labels say of 500 random networks of a space.
+    #[arg(long, value_name = "SPACE", conflicts_with = "benchmark")]
+    pub space: Option<String>,
     /// evolution (LPZero's), random, exhaustive (all formulas, with evolution beside), or alpha (ZeroLM's balance).
     #[arg(long, default_value = "evolution")]
     pub method: String,

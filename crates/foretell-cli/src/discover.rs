@@ -11,6 +11,8 @@ use foretell::discover::{
 };
 use foretell::error::{Error, Result};
 use foretell::score::Options;
+use foretell::seed::Seed;
+use foretell::space;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -26,8 +28,10 @@ pub struct Labelled {
 impl LabelArgs {
     /// The networks asked for, families apart.
     pub fn labelled(&self) -> Result<Vec<Labelled>> {
+        let missing = || Error::input("--benchmark", "is missing: name a table of trained networks");
+        let name = self.benchmark.as_deref().ok_or_else(missing)?;
         let folder = benchmark::folder(self.table.data.as_deref())?;
-        self.table.parts(&folder, &self.benchmark)?.iter().map(|part| self.part(part)).collect()
+        self.table.parts(&folder, name)?.iter().map(|part| self.part(part)).collect()
     }
 
     fn part(&self, part: &Benchmark) -> Result<Labelled> {
@@ -42,7 +46,11 @@ impl LabelArgs {
 }
 
 pub fn run(args: &Discover, json: bool) -> Result<()> {
-    args.labels.labelled()?.iter().try_for_each(|labelled| one(args, labelled, json))
+    match &args.space {
+        Some(space) if args.method == "alpha" => rules(args, space, json),
+        Some(_) => Err(Error::input("--space", "has no labels: only --method alpha does without")),
+        None => args.labels.labelled()?.iter().try_for_each(|labelled| one(args, labelled, json)),
+    }
 }
 
 fn one(args: &Discover, labelled: &Labelled, json: bool) -> Result<()> {
@@ -190,6 +198,25 @@ fn print(report: &Report, plan: &Plan) {
         "sample: fitness where it was found; tau, rho: on networks not used. better: formulas that are fitter, of all. a count?: \
          what the formula is in disguise.",
     );
+}
+
+/// The rules for ZeroLM's balance that need no label, on random networks.
+fn rules(args: &Discover, name: &str, json: bool) -> Result<()> {
+    let space = space::open(name)?;
+    let sample = |index| space.sample(&mut Seed(args.seed).stream("sample", index));
+    let capacities = alpha::Capacities::of(&(0..500).map(sample).collect::<Vec<_>>())?;
+    let found = capacities.unlabelled();
+    if json {
+        let rows = found.map(|(rule, found)| json!({"rule": rule, "alpha": found.alpha}));
+        output::line(json!({"space": name, "rows": rows}));
+        return Ok(());
+    }
+    let rows = found.map(|(rule, found)| vec![rule.to_owned(), decimals(Some(found.alpha))]);
+    output::line(format!(
+        "{name}: 500 random networks\n\n{}",
+        output::table(&["rule", "alpha"], rows.into())
+    ));
+    Ok(())
 }
 
 fn balance(args: &Discover, labelled: &Labelled, json: bool) -> Result<()> {

@@ -76,6 +76,14 @@ fn labels_become_a_proxy_file() {
     assert!(ok(&folder, ask).contains("taken"));
     ok(&folder, "search --space gpt2 --max-params 7M --proxy @mine.txt --budget 60 --json");
     ok(&folder, "discover --benchmark made-gpt2 --data data --method alpha");
+    let rules: Value =
+        serde_json::from_str(&ok(&folder, "discover --method alpha --space lonas-llama --json")).unwrap();
+    assert_eq!(rules["rows"].as_array().unwrap().len(), 6);
+    for wrong in
+        ["discover --method random --space gpt2", "discover", "discover --space gpt2 --benchmark made-gpt2"]
+    {
+        assert_eq!(run(&folder, wrong).status.code(), Some(2), "{wrong}");
+    }
     assert_eq!(run(&folder, &ask.replace("15", "29")).status.code(), Some(2));
     std::fs::remove_dir_all(&folder).unwrap();
 }

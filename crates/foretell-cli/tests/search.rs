@@ -111,18 +111,19 @@ fn several_objectives_end_with_a_front() {
 }
 
 /// Small generations of every searcher.
-const SEARCHERS: [&str; 6] = [
+const SEARCHERS: [&str; 7] = [
     "random[batch=10]",
     "exhaustive[batch=10]",
     "evolution[population=10,parents=4,mutants=5,crossovers=3]",
     "etas[warmup=12,pool=8,patience=0]",
     "block-wise[population=8,oversample=2,mutants=6,crossovers=6]",
     "pareto[population=10,parents=4,mutants=4,crossovers=4]",
+    "steady-state[population=10]",
 ];
 
 /// How often searches are killed in all; more with `FORETELL_KILLS`.
 fn kills() -> u32 {
-    std::env::var("FORETELL_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(204)
+    std::env::var("FORETELL_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(210)
 }
 
 #[test]

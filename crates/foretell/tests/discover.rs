@@ -4,7 +4,7 @@ mod support;
 
 use foretell::architecture::Architecture;
 use foretell::benchmark::Benchmark;
-use foretell::discover::{Bank, Evolution, Settings, Statistics, Yardstick, count, evolve, exhaust};
+use foretell::discover::{Bank, Evolution, Measure, Settings, Statistics, Yardstick, count, evolve, exhaust};
 use foretell::proxy::{Formula, Request};
 use foretell::rank;
 use foretell::score::{Options, Scorer, Workers};
@@ -102,14 +102,21 @@ fn the_exhaustive_ranking_is_exact() {
     let truth: Vec<f64> = (0..networks.len()).map(|i| [3.0, 1.0, 4.0, 1.5, 9.0, 2.0, 6.0, 5.0][i]).collect();
     let rows: Vec<usize> = (0..networks.len()).collect();
     // Below a half by less than any rho of eight networks is.
-    let all = exhaust(&bank, &rows, &truth, 1, 20, &[0.5 - 1e-9], &|| {});
-    assert_eq!((all.formulas, all.top.len()), (count(1), 20));
-    assert_eq!(all.histogram.iter().sum::<u64>() + all.undefined, all.formulas);
-    assert_eq!(all.better[0], all.histogram[10..].iter().sum::<u64>());
-    let yardstick = Yardstick::new(&truth);
-    for (formula, fitness) in &all.top {
-        assert_eq!(yardstick.spearman(&bank.scores(formula), &mut Vec::new()), Some(*fitness), "{formula}");
-    }
+    let ranked = |measure| {
+        let all = exhaust(&bank, &rows, &truth, 1, measure, 20, &[0.5 - 1e-9], &|| {});
+        assert_eq!((all.formulas, all.top.len()), (count(1), 20));
+        assert_eq!(all.histogram.iter().sum::<u64>() + all.undefined, all.formulas);
+        assert_eq!(all.better[0], all.histogram[10..].iter().sum::<u64>());
+        let yardstick = Yardstick::new(&truth);
+        for (formula, fitness) in &all.top {
+            let alone = yardstick.agreement(&bank.scores(formula), measure, &mut Vec::new());
+            assert_eq!(alone, Some(*fitness), "{formula}");
+        }
+        all
+    };
+    let (all, by_pairs) = (ranked(Measure::Spearman), ranked(Measure::Kendall));
+    assert_eq!(all.undefined, by_pairs.undefined);
+    assert!(by_pairs.top[0].1 < all.top[0].1 || all.top[0].1 == 1.0, "tau is below rho");
     let how = Evolution { unaries: 1, budget: 300, ..Evolution::default() };
     let found = evolve(&bank, &rows, &truth, &how).unwrap();
     let again = evolve(&bank, &rows, &truth, &how).unwrap();

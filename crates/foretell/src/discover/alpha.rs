@@ -107,6 +107,19 @@ impl Capacities {
         self.best(steps(-15, 15), |scores| rank::spearman(scores, &self.decoder).unwrap_or(-1.0))
     }
 
+    /// The fixed balances and those of every rule that needs no label.
+    pub fn unlabelled(&self) -> [(&'static str, Alpha); 6] {
+        let fixed = |alpha| Alpha { alpha, turned: false };
+        [
+            ("ffn alone", fixed(0.0)),
+            ("both", fixed(0.5)),
+            ("attention alone", fixed(1.0)),
+            ("balance (ours)", self.balance()),
+            ("maxmin (ours)", self.maxmin()),
+            ("anchor (ours)", self.anchor()),
+        ]
+    }
+
     fn best(&self, alphas: impl Iterator<Item = f64>, value: impl Fn(&[f64]) -> f64) -> Alpha {
         let rows: Vec<usize> = (0..self.ffn.len()).collect();
         let mut best = (f64::NEG_INFINITY, 0.5_f64);
@@ -157,17 +170,8 @@ pub fn compare(capacities: &Capacities, truth: &[f64], seed: u64) -> Vec<Row> {
         Row { rule, labels, alpha, tau: column(rank::kendall_tau_b), rho: column(rank::spearman) }
     };
     let all: Vec<usize> = (0..n).collect();
-    let fixed = |alpha| Alpha { alpha, turned: false };
-    let free = [
-        ("ffn alone", fixed(0.0)),
-        ("both", fixed(0.5)),
-        ("attention alone", fixed(1.0)),
-        ("balance (ours)", capacities.balance()),
-        ("maxmin (ours)", capacities.maxmin()),
-        ("anchor (ours)", capacities.anchor()),
-    ];
     let mut rows: Vec<Row> =
-        free.into_iter().map(|(rule, alpha)| row(rule, 0, &[(alpha, all.clone())])).collect();
+        capacities.unlabelled().map(|(rule, alpha)| row(rule, 0, &[(alpha, all.clone())])).into();
     for labels in [10, 20, 50, 100].into_iter().filter(|labels| labels + 10 <= n) {
         let draw = |nth| {
             let mut order = all.clone();

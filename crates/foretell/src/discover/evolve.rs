@@ -122,7 +122,7 @@ pub fn evolve(bank: &Bank, rows: &[usize], truth: &[f64], how: &Evolution) -> Re
                     *ground.census.entry(rule).or_insert(0) += 1;
                     None
                 }
-                None => yardstick.agreement(&scores, how.measure),
+                None => yardstick.agreement(&scores, how.measure, &mut Vec::new()),
             };
             let fitness = agreement.map_or(-1.0, f64::abs);
             if !parents.is_empty() {

@@ -1,7 +1,7 @@
 //! Every formula of a size, ranked exactly: branches share what they are made of.
 
 use super::bank::{chains, place};
-use super::{Bank, Yardstick};
+use super::{Bank, Measure, Yardstick};
 use crate::proxy::{Aggregate, Binary, Branch, Formula, Statistic, Unary};
 use rayon::prelude::*;
 
@@ -12,11 +12,11 @@ pub struct Exhausted {
     pub formulas: u64,
     /// Of these, formulas without a ranking: pruned away, not finite on some network, or constant.
     pub undefined: u64,
-    /// The best, turned so that higher is better, with Spearman's rho on the sample; of equals the earlier.
+    /// The best, turned so that higher is better, with their agreement on the sample; of equals the earlier.
     pub top: Vec<(Formula, f64)>,
     /// For every threshold asked for, how many formulas are better.
     pub better: Vec<u64>,
-    /// Formulas by the magnitude of their rho, in steps of 0.05.
+    /// Formulas by the magnitude of their agreement, in steps of 0.05.
     pub histogram: [u64; 20],
 }
 
@@ -25,13 +25,14 @@ pub fn count(unaries: u32) -> u64 {
     15 * 21_u64.pow(2 * unaries) * 4
 }
 
-/// Ranks every formula with so many operators in a branch by its rho, in either direction, on the networks in `rows` of the
-/// bank; the best `keep` are returned.
+/// Ranks every formula with so many operators in a branch by its agreement with `truth`, in either direction, on the
+/// networks in `rows` of the bank; the best `keep` are returned.
 pub fn exhaust(
     bank: &Bank,
     rows: &[usize],
     truth: &[f64],
     unaries: usize,
+    measure: Measure,
     keep: usize,
     thresholds: &[f64],
     done: &(dyn Fn() + Sync),
@@ -49,6 +50,7 @@ pub fn exhaust(
     for (left, right) in pairs() {
         let job = Job {
             yardstick: &yardstick,
+            measure,
             chains: &chains,
             rows,
             keep,
@@ -89,6 +91,7 @@ impl Exhausted {
 /// All formulas over one pair of statistics.
 struct Job<'a> {
     yardstick: &'a Yardstick,
+    measure: Measure,
     chains: &'a [Vec<Unary>],
     rows: &'a [usize],
     keep: usize,
@@ -120,18 +123,18 @@ impl Job<'_> {
                             joined(&formula, &self.lists.0[left][*row], &self.lists.1[right][*row])
                         }),
                     );
-                    last = self.yardstick.spearman(&scores, &mut order);
+                    last = self.yardstick.agreement(&scores, self.measure, &mut order);
                 }
-                let Some(rho) = last else {
+                let Some(agreement) = last else {
                     found.undefined += 1;
                     continue;
                 };
-                let fitness = rho.abs();
+                let fitness = agreement.abs();
                 found.histogram[((fitness * 20.0) as usize).min(19)] += 1;
                 let better = self.thresholds.iter().zip(&mut found.better);
                 better.for_each(|(threshold, count)| *count += u64::from(fitness > *threshold));
                 if found.top.len() < self.keep || fitness > found.top[found.top.len() - 1].1 {
-                    found.top.push((Formula { turned: rho < 0.0, ..formula.clone() }, fitness));
+                    found.top.push((Formula { turned: agreement < 0.0, ..formula.clone() }, fitness));
                     found.trim(self.keep);
                 }
             }

@@ -44,8 +44,8 @@ impl Yardstick {
         Yardstick { truth: truth.to_vec(), ranks, spread }
     }
 
-    /// Spearman's rho; none for scores that are constant or not all finite. `order` is memory to work in.
-    pub fn spearman(&self, scores: &[f64], order: &mut Vec<(f64, u32)>) -> Option<f64> {
+    /// Spearman's rho.
+    fn spearman(&self, scores: &[f64], order: &mut Vec<(f64, u32)>) -> Option<f64> {
         order.clear();
         order.extend(scores.iter().zip(0..).map(|(score, row)| (*score, row)));
         if order.iter().any(|(score, _)| !score.is_finite()) {
@@ -65,10 +65,11 @@ impl Yardstick {
         (scale > 0.0).then(|| (product as f64 / scale).clamp(-1.0, 1.0))
     }
 
-    /// The agreement of scores with the labels by a measure, likewise.
-    pub fn agreement(&self, scores: &[f64], measure: Measure) -> Option<f64> {
+    /// The agreement of scores with the labels by a measure; none for scores that are constant or not all finite. `order` is
+    /// memory to work in.
+    pub fn agreement(&self, scores: &[f64], measure: Measure, order: &mut Vec<(f64, u32)>) -> Option<f64> {
         match measure {
-            Measure::Spearman => self.spearman(scores, &mut Vec::new()),
+            Measure::Spearman => self.spearman(scores, order),
             Measure::Kendall if scores.iter().all(|score| score.is_finite()) => {
                 rank::kendall_tau_b(scores, &self.truth)
             }
@@ -85,9 +86,11 @@ mod tests {
     fn rho_is_that_of_the_usual_way() {
         let truth = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0];
         let scores = [1.0, 1.0, -0.0, 0.0, 7.0, 6.0, 6.0];
-        let found = Yardstick::new(&truth).agreement(&scores, Measure::Spearman).unwrap();
+        let found = Yardstick::new(&truth).agreement(&scores, Measure::Spearman, &mut Vec::new()).unwrap();
         assert!((found - rank::spearman(&scores, &truth).unwrap()).abs() < 1e-15);
-        assert_eq!(Yardstick::new(&truth).agreement(&[2.0; 7], Measure::Spearman), None);
-        assert_eq!(Yardstick::new(&truth).agreement(&[f64::NAN; 7], Measure::Kendall), None);
+        for measure in [Measure::Spearman, Measure::Kendall] {
+            let none = |scores| Yardstick::new(&truth).agreement(scores, measure, &mut Vec::new());
+            assert_eq!((none(&[2.0; 7]), none(&[f64::NAN; 7])), (None, None));
+        }
     }
 }

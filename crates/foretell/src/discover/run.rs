@@ -1,7 +1,7 @@
 //! Finding a formula and judging it, over several splits of the networks.
 
 use super::select::{Facts, Judged, Split, choose, judge};
-use super::{Bank, Evolution, Measure, Yardstick, evolve, exhaust};
+use super::{Bank, Evolution, Yardstick, evolve, exhaust};
 use crate::architecture::Architecture;
 use crate::error::Result;
 use crate::proxy::{CATALOGUE, Formula, Request};
@@ -192,31 +192,29 @@ fn one(
     };
     let (mut top, mut seconds) = (found.top.clone(), start.elapsed().as_secs_f64());
     let yardstick = Yardstick::new(&truth);
-    let fitness = |formula: &Formula, measure: Measure| {
+    let fitness = |formula: &Formula| {
         let scores = bank.scores(formula);
         let scores: Vec<f64> = split.sample.iter().map(|row| scores[*row]).collect();
-        yardstick.agreement(&scores, measure).map(f64::abs)
+        yardstick.agreement(&scores, how.measure, &mut Vec::new()).map(f64::abs)
     };
     let mut others: Vec<Formula> = PUBLISHED.iter().map(|text| text.parse()).collect::<Result<_>>()?;
     let (mut evaluated, mut undefined, mut better) = (found.evaluated, None, None);
     if matches!(plan.method, Method::Exhaustive) {
         others.extend(found.best.iter().map(|(formula, _)| formula.clone()));
-        let thresholds: Vec<f64> =
-            others.iter().map(|formula| fitness(formula, Measure::Spearman).unwrap_or(0.0)).collect();
+        let thresholds: Vec<f64> = others.iter().map(|formula| fitness(formula).unwrap_or(0.0)).collect();
         let start = Instant::now();
-        let all = exhaust(bank, &split.sample, &truth, how.unaries, CHOICE, &thresholds, done);
+        let all = exhaust(bank, &split.sample, &truth, how.unaries, how.measure, CHOICE, &thresholds, done);
         seconds = start.elapsed().as_secs_f64();
         (top, evaluated, undefined, better) = (all.top, all.formulas, Some(all.undefined), Some(all.better));
     } else {
         done();
     }
-    let measure = if better.is_some() { Measure::Spearman } else { how.measure };
     let none = || crate::error::Error::input("discover", "no formula ranks the sample: take more networks");
     let (fittest, reached) = top.first().cloned().ok_or_else(none)?;
-    let (chosen, sample) =
-        choose(bank, &top, &split.validation, &facts.truth, measure).unwrap_or((fittest.clone(), reached));
+    let (chosen, sample) = choose(bank, &top, &split.validation, &facts.truth, how.measure)
+        .unwrap_or((fittest.clone(), reached));
     let standing = |(place, formula): (usize, &Formula)| {
-        let fitness = fitness(formula, measure);
+        let fitness = fitness(formula);
         Standing {
             formula: formula.to_string(),
             fitness,

@@ -112,7 +112,7 @@ pub fn choose(
     let value = |(formula, _): &&(Formula, f64)| {
         let scores = bank.scores(formula);
         let scores: Vec<f64> = validation.iter().map(|row| scores[*row]).collect();
-        yardstick.agreement(&scores, measure).unwrap_or(-1.0)
+        yardstick.agreement(&scores, measure, &mut Vec::new()).unwrap_or(-1.0)
     };
     let mut best: Option<(&(Formula, f64), f64)> = None;
     for entry in top {

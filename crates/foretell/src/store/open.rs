@@ -16,14 +16,21 @@ const APPLICATION: i64 = 0x666f_7265;
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Store {
-    /// Opens a store to write; it is made if it is not there.
+    /// Opens a store to write; it is made if it is not there. On network disks, where machines do not share the memory that
+    /// SQLite's write-ahead log needs, changes go through a rollback journal.
     pub fn open(path: &Path) -> Result<Self> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let remote = filesystem(folder.unwrap_or(Path::new("."))).is_some_and(remote);
+        Self::open_as(path, if remote { "truncate" } else { "wal" })
+    }
+
+    fn open_as(path: &Path, journal: &str) -> Result<Self> {
         let fail = |e| wrap(path, e);
         failpoint::pass();
         let mut connection = Connection::open(path).map_err(fail)?;
         connection.busy_timeout(PATIENCE).map_err(fail)?;
         let found = version(path, &connection)?;
-        connection.pragma_update(None, "journal_mode", "wal").map_err(fail)?;
+        connection.pragma_update(None, "journal_mode", journal).map_err(fail)?;
         connection.pragma_update(None, "synchronous", "full").map_err(fail)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(fail)?;
         failpoint::pass();
@@ -36,7 +43,8 @@ impl Store {
     /// date. On read-only media a store is read as it lies there.
     pub fn read(path: &Path) -> Result<Self> {
         if !path.exists() {
-            let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+            let cure = "there is no store: foretell search makes one, --store names another";
+            let source = std::io::Error::new(std::io::ErrorKind::NotFound, cure);
             return Err(Error::Read { path: path.into(), source });
         }
         match Self::reader(path, &path.to_string_lossy(), OpenFlags::SQLITE_OPEN_READ_WRITE) {
@@ -81,6 +89,38 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         Self::reader(path, &(name + "?immutable=1"), flags)
     }
+}
+
+/// The kind of file system that a folder lies on, where the system tells.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn filesystem(folder: &Path) -> Option<i64> {
+    Some(nix::sys::statfs::statfs(folder).ok()?.filesystem_type().0)
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn filesystem(_: &Path) -> Option<i64> {
+    None
+}
+
+/// Whether a kind of file system is shared between machines: NFS, SMB (three kinds), AFS, Ceph, Lustre, GPFS, BeeGFS, OCFS2,
+/// GFS2, Coda, 9P.
+fn remote(kind: i64) -> bool {
+    let known = [
+        0x6969,
+        0x517b,
+        0xff53_4d42,
+        0xfe53_4d42,
+        0x5346_414f,
+        0x00c3_6400,
+        0x0bd0_0bd0,
+        0x4750_4653,
+        0x1983_0326,
+        0x7461_636f,
+        0x0116_1970,
+        0x7375_7245,
+        0x0102_1997,
+    ];
+    known.contains(&kind)
 }
 
 /// Whether both the file and its folder can be written, tried out since permissions do not say it all.
@@ -240,6 +280,29 @@ mod tests {
         for side in ["", "-wal", "-shm"] {
             let _ = std::fs::remove_file(beside(&path, side));
         }
+    }
+
+    /// The journal that network disks get, and back to the log that local ones get.
+    #[test]
+    fn a_store_moves_between_kinds_of_disks() {
+        let path = std::env::temp_dir().join(format!("foretell-journal-{}.db", std::process::id()));
+        let mut digest = [0; 32];
+        for (round, journal) in ["truncate", "wal", "truncate"].into_iter().enumerate() {
+            let mut store = Store::open_as(&path, journal).unwrap();
+            let mode: String =
+                store.connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+            assert_eq!(mode, journal);
+            if round == 0 {
+                let study = store.create("a", &serde_json::json!({}), "").unwrap();
+                digest = store.trials(&study).unwrap().1;
+            }
+            let study = store.find("a").unwrap().unwrap();
+            digest = store.append(&study, &trials(10 * round as u64, 10), 0, &digest).unwrap();
+        }
+        assert_eq!(Store::read(&path).unwrap().verify().unwrap(), (1, 30));
+        assert!(remote(0x6969) && !remote(0xef53), "NFS is remote, ext4 is not");
+        assert!(filesystem(&std::env::temp_dir()).is_none_or(|kind| kind != 0));
+        std::fs::remove_file(&path).unwrap();
     }
 
     fn read_first(path: &Path, connection: &Connection) -> [u8; 32] {
