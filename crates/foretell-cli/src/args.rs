@@ -346,7 +346,8 @@ pub struct Discover {
     /// With --method alpha: what the rules without labels say of 500 random networks of a space.
     #[arg(long, value_name = "SPACE", conflicts_with = "benchmark")]
     pub space: Option<String>,
-    /// evolution (LPZero's), random, exhaustive (all formulas, with evolution beside), or alpha (ZeroLM's balance).
+    /// evolution (LPZero's), random, exhaustive (all formulas, with evolution beside), ablations (LPZero's searches side by
+    /// side), or alpha (ZeroLM's balance).
     #[arg(long, default_value = "evolution")]
     pub method: String,
     /// Which formulas and which parent pool: paper or released.

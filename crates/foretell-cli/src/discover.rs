@@ -69,6 +69,9 @@ fn one(args: &Discover, labelled: &Labelled, json: bool) -> Result<()> {
     progress.finish();
     let (probed, bytes) = (statistics.probed, statistics.bytes);
     let bank = Bank::new(statistics.networks);
+    if args.method == "ablations" {
+        return ablations(&bank, labelled, &plan, json);
+    }
     let steps = if matches!(plan.method, Method::Exhaustive) { 15 * plan.splits } else { plan.splits };
     let progress = Progress::new("parts of the search", steps);
     let report = discover::run(&bank, &labelled.architectures, &labelled.truth, &plan, &|| progress.step())?;
@@ -105,33 +108,69 @@ fn one(args: &Discover, labelled: &Labelled, json: bool) -> Result<()> {
 }
 
 fn plan(args: &Discover) -> Result<Plan> {
-    let preset = args.preset.parse()?;
-    let (pool, survivors) =
-        if preset == discover::Preset::Released { (0.5, "newest") } else { (0.1, "best") };
-    let (population, generations) = (args.population, args.generations);
-    let steady = format!(
-        "steady-state[population={population},generations={generations},pool={pool},survivors={survivors}]"
-    );
-    let (method, algorithm) = match args.method.as_str() {
-        "evolution" => (Method::Search, steady),
-        "random" => (Method::Search, format!("random[batch={population}]")),
-        "exhaustive" if args.unaries <= 2 => (Method::Exhaustive, steady),
+    let (preset, population, generations) = (args.preset.parse()?, args.population, args.generations);
+    let evolution = Evolution::lpzero(preset, population, generations);
+    let (method, evolution) = match args.method.as_str() {
+        "evolution" | "ablations" => (Method::Search, evolution),
+        "random" => (Method::Search, Evolution::random(preset, population + generations)),
+        "exhaustive" if args.unaries <= 2 => (Method::Exhaustive, evolution),
         "exhaustive" => return Err(Error::input("--unaries", "exhaustive ranking takes 1 or 2")),
         other => {
-            let message = format!("'{other}' is no method: evolution, random, exhaustive or alpha");
+            let message =
+                format!("'{other}' is no method: evolution, random, exhaustive, ablations or alpha");
             return Err(Error::input("--method", message));
         }
     };
     let evolution = Evolution {
-        algorithm,
-        preset,
         unaries: args.unaries.into(),
         pruning: !args.no_pruning,
         measure: args.fitness.parse()?,
-        budget: population + generations,
         seed: args.seed,
+        ..evolution
     };
     Ok(Plan { method, evolution, sample: args.sample, validation: args.validation, splits: args.splits })
+}
+
+/// The paper's searches side by side, all over the same splits.
+fn ablations(bank: &Bank, labelled: &Labelled, plan: &Plan, json: bool) -> Result<()> {
+    let all = Evolution::ablations();
+    let progress = Progress::new("parts of the search", all.len() as u64 * plan.splits);
+    let (mut rows, mut reports) = (Vec::new(), Vec::new());
+    for (name, evolution) in all {
+        let evolution = Evolution { seed: plan.evolution.seed, measure: plan.evolution.measure, ..evolution };
+        let plan = Plan { evolution, ..plan.clone() };
+        let report =
+            discover::run(bank, &labelled.architectures, &labelled.truth, &plan, &|| progress.step())?;
+        let over = |of: &dyn Fn(&discover::Part) -> f64| {
+            Spread::of(&report.parts.iter().map(of).collect::<Vec<f64>>())
+        };
+        let at = |part: &discover::Part, most: u64| {
+            part.curve.iter().rev().find(|(at, _)| *at <= most).map_or(0.0, |(_, best)| *best)
+        };
+        rows.push(vec![
+            name.clone(),
+            spread(over(&|part| at(part, 200))),
+            spread(over(&|part| at(part, 500))),
+            spread(over(&|part| part.fittest.sample)),
+            spread(report.fittest),
+            spread(report.chosen),
+            format!("{:.1}", 100.0 * over(&|part| part.winning_rate.unwrap_or(0.0)).mean),
+            format!("{:.1}", over(&|part| part.seconds).mean),
+        ]);
+        reports.push(json!({"ablation": name, "report": report}));
+    }
+    progress.finish();
+    if json {
+        output::line(json!({"benchmark": labelled.name, "ablations": reports}));
+        return Ok(());
+    }
+    let header =
+        ["", "fitness after 200", "after 500", "in the end", "test tau", "chosen", "winning %", "seconds"];
+    output::line(output::table(&header, rows));
+    output::line(
+        "mean ± deviation over splits; winning: children fitter than their parents; seconds of one search, branches known",
+    );
+    Ok(())
 }
 
 fn spread(spread: Spread) -> String {

@@ -60,6 +60,9 @@ fn a_formula_is_found_kept_and_searched_by() {
         "search --space gpt2 --max-params 7M --proxy @found.txt --algorithm steady-state --budget 3 --json",
     );
     ok(&folder, "proxies sum(square(head),norm(weight))");
+    let sides: Value = serde_json::from_str(&ok(&folder, &format!("{ask} --method ablations"))).unwrap();
+    let names: Vec<_> = sides["ablations"].as_array().unwrap().iter().map(|side| &side["ablation"]).collect();
+    assert!(names.len() == 10 && names.contains(&&"5 operators".into()), "{names:?}");
     let output = run(&folder, &format!("{} --method exhaustive", ask.replace("--unaries 1", "--unaries 3")));
     assert_eq!(output.status.code(), Some(2));
     std::fs::remove_dir_all(&folder).unwrap();

@@ -3,7 +3,9 @@
 
 use divan::Bencher;
 use foretell::architecture::Architecture;
-use foretell::discover::{Bank, Evolution, Measure, Network, Settings, Statistics, evolve, exhaust};
+use foretell::discover::{
+    Bank, Evolution, Measure, Network, Settings, Statistics, Yardstick, evolve, exhaust,
+};
 use foretell::score::Options;
 use foretell::space;
 use serde_json::json;
@@ -52,5 +54,6 @@ fn exhaustive(bencher: Bencher, unaries: usize) {
     let bank = Bank::new(NETWORKS.clone());
     bank.fill(unaries);
     let (rows, truth) = truth();
-    bencher.bench(|| exhaust(&bank, &rows, &truth, unaries, Measure::Spearman, 100, &[], &|| {}));
+    let yardstick = Yardstick::new(&truth, Measure::Spearman);
+    bencher.bench(|| exhaust(&bank, &rows, &yardstick, unaries, 100, &[], &|| {}));
 }

@@ -4,7 +4,9 @@ mod support;
 
 use foretell::architecture::Architecture;
 use foretell::benchmark::Benchmark;
-use foretell::discover::{Bank, Evolution, Measure, Settings, Statistics, Yardstick, count, evolve, exhaust};
+use foretell::discover::{
+    Bank, Evolution, Measure, Preset, Settings, Statistics, Yardstick, count, evolve, exhaust,
+};
 use foretell::proxy::{Formula, Request};
 use foretell::rank;
 use foretell::score::{Options, Scorer, Workers};
@@ -103,13 +105,13 @@ fn the_exhaustive_ranking_is_exact() {
     let rows: Vec<usize> = (0..networks.len()).collect();
     // Below a half by less than any rho of eight networks is.
     let ranked = |measure| {
-        let all = exhaust(&bank, &rows, &truth, 1, measure, 20, &[0.5 - 1e-9], &|| {});
+        let yardstick = Yardstick::new(&truth, measure);
+        let all = exhaust(&bank, &rows, &yardstick, 1, 20, &[0.5 - 1e-9], &|| {});
         assert_eq!((all.formulas, all.top.len()), (count(1), 20));
         assert_eq!(all.histogram.iter().sum::<u64>() + all.undefined, all.formulas);
         assert_eq!(all.better[0], all.histogram[10..].iter().sum::<u64>());
-        let yardstick = Yardstick::new(&truth);
         for (formula, fitness) in &all.top {
-            let alone = yardstick.agreement(&bank.scores(formula), measure, &mut Vec::new());
+            let alone = yardstick.agreement(&bank.scores(formula), &mut Vec::new());
             assert_eq!(alone, Some(*fitness), "{formula}");
         }
         all
@@ -117,7 +119,7 @@ fn the_exhaustive_ranking_is_exact() {
     let (all, by_pairs) = (ranked(Measure::Spearman), ranked(Measure::Kendall));
     assert_eq!(all.undefined, by_pairs.undefined);
     assert!(by_pairs.top[0].1 < all.top[0].1 || all.top[0].1 == 1.0, "tau is below rho");
-    let how = Evolution { unaries: 1, budget: 300, ..Evolution::default() };
+    let how = Evolution { unaries: 1, ..Evolution::lpzero(Preset::Paper, 80, 220) };
     let found = evolve(&bank, &rows, &truth, &how).unwrap();
     let again = evolve(&bank, &rows, &truth, &how).unwrap();
     assert_eq!((&found.best, &found.curve), (&again.best, &again.curve));

@@ -2,9 +2,9 @@
 //!
 //! Three steps of a ladder are fitted: the best trivial count, the best single proxy, and a blend of at most three proxies
 //! by ranks (ridge regression of ranks on ranks). Labels give the direction too: where large networks train worse, a count
-//! is turned round. Each is estimated by leaving one label out at a time, the
-//! choice and the weights made anew without it. A step is taken only if its gain over the one below is above zero with
-//! 97.5 % of bootstrap resamples: a gain inside the noise is not claimed.
+//! is turned round. Each is estimated by leaving one label out at a time, the choice and the weights made anew without it.
+//! A step is taken only if its gain over the one below is above zero with 97.5 % of bootstrap resamples: a gain inside the
+//! noise is not claimed.
 
 use crate::error::{Error, Result};
 use crate::rank;
@@ -44,7 +44,7 @@ pub struct Step {
     pub left_out: Option<f64>,
     /// Its 95 % interval over resampled labels.
     pub interval: Option<[f64; 2]>,
-    /// Gain over the step below, its 95 % interval.
+    /// Gain over the simpler step taken so far, its 95 % interval.
     pub gain: Option<[f64; 2]>,
 }
 
@@ -103,16 +103,13 @@ pub fn calibrate(candidates: &[Candidate], truth: &[f64], seed: u64) -> Result<C
             .collect();
         let fitted: Vec<f64> = all.iter().map(|row| predict(&whole, &usable, &all, *row)).collect();
         let resampled: Vec<f64> = draws.par_iter().map(|rows| tau_of(&left_out, truth, rows)).collect();
-        let gain = taus.last().map(|below: &Vec<f64>| {
-            interval(resampled.iter().zip(below).map(|(above, below)| above - below).collect())
-        });
         steps.push(Step {
             kind,
             proxy: text(&whole, &usable),
             fitted: rank::kendall_tau_b(&fitted, truth),
             left_out: rank::kendall_tau_b(&left_out, truth),
             interval: Some(interval(resampled.clone())),
-            gain,
+            gain: None,
         });
         taus.push(resampled);
     }

@@ -57,6 +57,43 @@ pub struct Evolution {
     pub seed: u64,
 }
 
+impl Evolution {
+    /// LPZero's: so many formulas to begin with and as many children, one a generation.
+    pub fn lpzero(preset: Preset, population: u64, generations: u64) -> Self {
+        let (pool, survivors) = if preset == Preset::Released { (0.5, "newest") } else { (0.1, "best") };
+        let options =
+            format!("population={population},generations={generations},pool={pool},survivors={survivors}");
+        let algorithm = format!("steady-state[{options}]");
+        Evolution { algorithm, preset, budget: population + generations, ..Evolution::default() }
+    }
+
+    /// As many formulas at random.
+    pub fn random(preset: Preset, budget: u64) -> Self {
+        Evolution { algorithm: "random".to_owned(), preset, budget, ..Evolution::default() }
+    }
+
+    /// The ablations of LPZero's paper: what is other than in it, and the search.
+    pub fn ablations() -> Vec<(String, Self)> {
+        let (preset, generations) = (Preset::Paper, 1000);
+        let paper = Self::lpzero(preset, 80, generations);
+        let mut all = vec![("as in the paper".to_owned(), paper.clone())];
+        all.push(("without rules".to_owned(), Evolution { pruning: false, ..paper.clone() }));
+        all.push(("random".to_owned(), Self::random(preset, paper.budget)));
+        all.push((
+            "random, without rules".to_owned(),
+            Evolution { pruning: false, ..Self::random(preset, paper.budget) },
+        ));
+        for population in [100, 200] {
+            all.push((format!("population {population}"), Self::lpzero(preset, population, generations)));
+        }
+        all.push(("as released".to_owned(), Self::lpzero(Preset::Released, 80, generations)));
+        for unaries in 3..=5 {
+            all.push((format!("{unaries} operators"), Evolution { unaries, ..paper.clone() }));
+        }
+        all
+    }
+}
+
 impl Default for Evolution {
     fn default() -> Self {
         Evolution {
@@ -90,7 +127,7 @@ pub struct Found {
 
 /// Searches formulas whose scores of the networks in `rows` of the bank agree with `truth`, in either direction.
 pub fn evolve(bank: &Bank, rows: &[usize], truth: &[f64], how: &Evolution) -> Result<Found> {
-    let yardstick = Yardstick::new(truth);
+    let yardstick = Yardstick::new(truth, how.measure);
     let mut searcher = search::parse::<Formula>(&how.algorithm)?;
     let mut ground = FormulaGround {
         moves: FormulaMoves { preset: how.preset, unaries: how.unaries, parents: RefCell::default() },
@@ -122,7 +159,7 @@ pub fn evolve(bank: &Bank, rows: &[usize], truth: &[f64], how: &Evolution) -> Re
                     *ground.census.entry(rule).or_insert(0) += 1;
                     None
                 }
-                None => yardstick.agreement(&scores, how.measure, &mut Vec::new()),
+                None => yardstick.agreement(&scores, &mut Vec::new()),
             };
             let fitness = agreement.map_or(-1.0, f64::abs);
             if !parents.is_empty() {

@@ -1,7 +1,7 @@
 //! Every formula of a size, ranked exactly: branches share what they are made of.
 
 use super::bank::{chains, place};
-use super::{Bank, Measure, Yardstick};
+use super::{Bank, Yardstick};
 use crate::proxy::{Aggregate, Binary, Branch, Formula, Statistic, Unary};
 use rayon::prelude::*;
 
@@ -25,20 +25,18 @@ pub fn count(unaries: u32) -> u64 {
     15 * 21_u64.pow(2 * unaries) * 4
 }
 
-/// Ranks every formula with so many operators in a branch by its agreement with `truth`, in either direction, on the
+/// Ranks every formula with so many operators in a branch by its agreement with the labels, in either direction, on the
 /// networks in `rows` of the bank; the best `keep` are returned.
 pub fn exhaust(
     bank: &Bank,
     rows: &[usize],
-    truth: &[f64],
+    yardstick: &Yardstick,
     unaries: usize,
-    measure: Measure,
     keep: usize,
     thresholds: &[f64],
     done: &(dyn Fn() + Sync),
 ) -> Exhausted {
     bank.fill(unaries);
-    let yardstick = Yardstick::new(truth);
     let chains = chains(unaries);
     let lists: Vec<Vec<super::bank::Values>> = Statistic::ALL
         .iter()
@@ -49,8 +47,7 @@ pub fn exhaust(
     let mut whole = Exhausted { better: vec![0; thresholds.len()], ..Exhausted::default() };
     for (left, right) in pairs() {
         let job = Job {
-            yardstick: &yardstick,
-            measure,
+            yardstick,
             chains: &chains,
             rows,
             keep,
@@ -91,7 +88,6 @@ impl Exhausted {
 /// All formulas over one pair of statistics.
 struct Job<'a> {
     yardstick: &'a Yardstick,
-    measure: Measure,
     chains: &'a [Vec<Unary>],
     rows: &'a [usize],
     keep: usize,
@@ -123,7 +119,7 @@ impl Job<'_> {
                             joined(&formula, &self.lists.0[left][*row], &self.lists.1[right][*row])
                         }),
                     );
-                    last = self.yardstick.agreement(&scores, self.measure, &mut order);
+                    last = self.yardstick.agreement(&scores, &mut order);
                 }
                 let Some(agreement) = last else {
                     found.undefined += 1;

@@ -28,6 +28,7 @@ impl FromStr for Measure {
 /// Labels of some networks, larger is better, against which scores are held.
 #[derive(Debug, Clone)]
 pub struct Yardstick {
+    measure: Measure,
     truth: Vec<f64>,
     /// Twice the rank from its mean: whole numbers, so that rho is exact.
     ranks: Vec<i64>,
@@ -36,12 +37,12 @@ pub struct Yardstick {
 
 impl Yardstick {
     /// A yardstick of these labels.
-    pub fn new(truth: &[f64]) -> Self {
+    pub fn new(truth: &[f64], measure: Measure) -> Self {
         let middle = truth.len() as i64 + 1;
         let ranks: Vec<i64> =
             rank::average_ranks(truth).iter().map(|rank| (2.0 * rank) as i64 - middle).collect();
         let spread = ranks.iter().map(|rank| rank * rank).sum();
-        Yardstick { truth: truth.to_vec(), ranks, spread }
+        Yardstick { measure, truth: truth.to_vec(), ranks, spread }
     }
 
     /// Spearman's rho.
@@ -65,10 +66,10 @@ impl Yardstick {
         (scale > 0.0).then(|| (product as f64 / scale).clamp(-1.0, 1.0))
     }
 
-    /// The agreement of scores with the labels by a measure; none for scores that are constant or not all finite. `order` is
+    /// The agreement of scores with the labels; none for scores that are constant or not all finite. `order` is
     /// memory to work in.
-    pub fn agreement(&self, scores: &[f64], measure: Measure, order: &mut Vec<(f64, u32)>) -> Option<f64> {
-        match measure {
+    pub fn agreement(&self, scores: &[f64], order: &mut Vec<(f64, u32)>) -> Option<f64> {
+        match self.measure {
             Measure::Spearman => self.spearman(scores, order),
             Measure::Kendall if scores.iter().all(|score| score.is_finite()) => {
                 rank::kendall_tau_b(scores, &self.truth)
@@ -86,10 +87,10 @@ mod tests {
     fn rho_is_that_of_the_usual_way() {
         let truth = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0];
         let scores = [1.0, 1.0, -0.0, 0.0, 7.0, 6.0, 6.0];
-        let found = Yardstick::new(&truth).agreement(&scores, Measure::Spearman, &mut Vec::new()).unwrap();
+        let found = Yardstick::new(&truth, Measure::Spearman).agreement(&scores, &mut Vec::new()).unwrap();
         assert!((found - rank::spearman(&scores, &truth).unwrap()).abs() < 1e-15);
         for measure in [Measure::Spearman, Measure::Kendall] {
-            let none = |scores| Yardstick::new(&truth).agreement(scores, measure, &mut Vec::new());
+            let none = |scores| Yardstick::new(&truth, measure).agreement(scores, &mut Vec::new());
             assert_eq!((none(&[2.0; 7]), none(&[f64::NAN; 7])), (None, None));
         }
     }

@@ -191,11 +191,11 @@ fn one(
         }
     };
     let (mut top, mut seconds) = (found.top.clone(), start.elapsed().as_secs_f64());
-    let yardstick = Yardstick::new(&truth);
+    let yardstick = Yardstick::new(&truth, how.measure);
     let fitness = |formula: &Formula| {
         let scores = bank.scores(formula);
         let scores: Vec<f64> = split.sample.iter().map(|row| scores[*row]).collect();
-        yardstick.agreement(&scores, how.measure, &mut Vec::new()).map(f64::abs)
+        yardstick.agreement(&scores, &mut Vec::new()).map(f64::abs)
     };
     let mut others: Vec<Formula> = PUBLISHED.iter().map(|text| text.parse()).collect::<Result<_>>()?;
     let (mut evaluated, mut undefined, mut better) = (found.evaluated, None, None);
@@ -203,7 +203,7 @@ fn one(
         others.extend(found.best.iter().map(|(formula, _)| formula.clone()));
         let thresholds: Vec<f64> = others.iter().map(|formula| fitness(formula).unwrap_or(0.0)).collect();
         let start = Instant::now();
-        let all = exhaust(bank, &split.sample, &truth, how.unaries, how.measure, CHOICE, &thresholds, done);
+        let all = exhaust(bank, &split.sample, &yardstick, how.unaries, CHOICE, &thresholds, done);
         seconds = start.elapsed().as_secs_f64();
         (top, evaluated, undefined, better) = (all.top, all.formulas, Some(all.undefined), Some(all.better));
     } else {

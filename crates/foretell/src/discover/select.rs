@@ -108,11 +108,12 @@ pub fn choose(
     truth: &[f64],
     measure: Measure,
 ) -> Option<(Formula, f64)> {
-    let yardstick = Yardstick::new(&validation.iter().map(|row| truth[*row]).collect::<Vec<_>>());
+    let labels: Vec<f64> = validation.iter().map(|row| truth[*row]).collect();
+    let yardstick = Yardstick::new(&labels, measure);
     let value = |(formula, _): &&(Formula, f64)| {
         let scores = bank.scores(formula);
         let scores: Vec<f64> = validation.iter().map(|row| scores[*row]).collect();
-        yardstick.agreement(&scores, measure, &mut Vec::new()).unwrap_or(-1.0)
+        yardstick.agreement(&scores, &mut Vec::new()).unwrap_or(-1.0)
     };
     let mut best: Option<(&(Formula, f64), f64)> = None;
     for entry in top {

@@ -8,7 +8,7 @@ use crate::architecture::Architecture;
 use crate::error::{Error, Result};
 use crate::proxy::{About, Cost, Proxy, Request, Score, Sheet, Signals, Statistic};
 use crate::score::{Options, Scorer};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -92,16 +92,14 @@ impl Statistics {
         if let Some(path) = file.filter(|path| path.exists()) {
             (known, end) = read(path, settings)?;
         }
-        let mut ids = Vec::new();
-        let mut due: Vec<Architecture> = Vec::new();
-        for architecture in architectures {
-            let id = architecture.id();
-            if known.contains_key(&id) || due.iter().any(|other| other.id() == id) {
+        let ids: Vec<String> = architectures.iter().map(Architecture::id).collect();
+        let (mut due, mut seen): (Vec<Architecture>, FxHashSet<&String>) = Default::default();
+        for (architecture, id) in architectures.iter().zip(&ids) {
+            if known.contains_key(id) || !seen.insert(id) {
                 done();
             } else {
                 due.push(architecture.clone());
             }
-            ids.push(id);
         }
         let mut writer = match file {
             Some(path) if !due.is_empty() || end == 0 => Some((open(path, end, settings)?, path)),
@@ -184,9 +182,10 @@ fn read(path: &Path, settings: &Settings) -> Result<(FxHashMap<String, Network>,
         let mut line = Vec::new();
         file.read_until(b'\n', &mut line).map_err(failed)?;
         let Ok(head) = serde_json::from_slice::<Head>(&line) else { break };
-        let length = head.shapes.iter().flatten().map(|(_, length)| *length).sum::<usize>();
+        let lengths = head.shapes.iter().flatten().map(|(_, length)| *length as u64);
+        let length = lengths.fold(0, u64::saturating_add);
         let mut numbers = Vec::new();
-        file.by_ref().take(4 * length as u64).read_to_end(&mut numbers).map_err(failed)?;
+        file.by_ref().take(length.saturating_mul(4)).read_to_end(&mut numbers).map_err(failed)?;
         let sound = head.shapes.len() == Statistic::ALL.len()
             && head.shapes.iter().flatten().all(|(lead, length)| *lead > 0 && length % lead == 0)
             && blake3::hash(&numbers).to_hex().as_str() == head.digest;

@@ -2,7 +2,11 @@
 //!
 //! ```text
 //! tanh x · 1/(1 + e^(−x)) · max(x, 0) · max(x, 0.01 x) · x/(1 + e^(−x))
+//! GELU, erf:  x Φ(x), slope Φ(x) + x φ(x)
+//! GELU, tanh: x/2 (1 + tanh u), u = √(2/π) (x + 0.044715 x³)
 //! ```
+//!
+//! The forward pass writes the slope, where it is nearly free; the backward pass is one product.
 
 use super::scalar::Scalar;
 
@@ -19,6 +23,10 @@ pub enum Activation {
     LeakyRelu,
     /// x/(1 + e^(−x))
     Silu,
+    /// GELU, the exact form.
+    Gelu,
+    /// GELU, the approximation by tanh.
+    GeluTanh,
 }
 
 impl Activation {
@@ -34,6 +42,8 @@ impl Activation {
                 S::sigmoid_all(x, y);
                 slope.iter_mut().zip(y).for_each(|(s, &mut y)| *s = y * (S::ONE - y));
             }
+            Activation::Gelu => S::gelu_erf(x, y, slope),
+            Activation::GeluTanh => S::gelu_tanh(x, y, slope),
             Activation::Relu => pieces(x, y, slope, S::ZERO),
             Activation::LeakyRelu => pieces(x, y, slope, S::from_f64(0.01)),
             Activation::Silu => {
@@ -67,8 +77,9 @@ mod tests {
 
     #[test]
     fn gradient() {
-        for kind in [Tanh, Sigmoid, Relu, LeakyRelu, Silu] {
-            let (x, c) = (random(40, 1), random(40, 2));
+        for kind in [Tanh, Sigmoid, Relu, LeakyRelu, Silu, Gelu, GeluTanh] {
+            let x: Vec<f64> = random(40, 1).iter().map(|x| 2.0 * x).collect();
+            let c = random(40, 2);
             let (mut y, mut slope, mut dx) = (vec![0.0; 40], vec![0.0; 40], c.clone());
             kind.forward(&x, &mut y, &mut slope);
             kind.backward(&slope, &mut dx);

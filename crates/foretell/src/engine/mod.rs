@@ -22,7 +22,6 @@ pub mod dynamic_conv;
 pub mod embedding;
 pub mod fourier;
 mod functions;
-pub mod gelu;
 mod kernels;
 pub mod layer_norm;
 pub mod linalg;

@@ -5,7 +5,6 @@ use super::{Input, Output, Tape, Value};
 use crate::architecture::{Architecture, Bert};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
-use crate::engine::gelu::Gelu;
 use crate::engine::scalar::Scalar;
 
 const EPS: f64 = 1e-12;
@@ -47,7 +46,7 @@ pub(super) fn forward<S: Scalar>(
         let h = tape.add(h, x);
         let mixed = tape.layer_norm(h, MIXED_NORM, at, EPS);
         let h = tape.linear(mixed, FFN_IN, at);
-        let h = tape.gelu(h, Gelu::Erf, i);
+        let h = tape.activation(h, Activation::Gelu, i);
         let h = tape.linear(h, FFN_OUT, at);
         let h = tape.dropout(h);
         let h = tape.add(h, mixed);

@@ -4,10 +4,10 @@ use super::bert::embed;
 use super::layer::{DROPOUT, Names};
 use super::{Input, Output, Tape, Value};
 use crate::architecture::{Architecture, FlexiBert, Mixer};
+use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::dynamic_conv::DynamicConv;
 use crate::engine::fourier::Transform;
-use crate::engine::gelu::Gelu;
 use crate::engine::scalar::Scalar;
 
 const EPS: f64 = 1e-12;
@@ -64,10 +64,10 @@ pub(super) fn forward<S: Scalar>(
         let at = [i, 0];
         let mixed = mix(&v, i, x, batch, tape);
         let mut h = tape.linear(mixed, FFN_IN, at);
-        h = tape.gelu(h, Gelu::Erf, i);
+        h = tape.activation(h, Activation::Gelu, i);
         for n in 1..v.ffn(i).count() {
             h = tape.linear(h, FFN_MID, [i, n - 1]);
-            h = tape.gelu(h, Gelu::Erf, i);
+            h = tape.activation(h, Activation::Gelu, i);
         }
         h = tape.linear(h, FFN_OUT, at);
         h = tape.dropout(h);

@@ -3,8 +3,8 @@
 use super::layer::{DROPOUT, Names};
 use super::{Input, Output, Tape, Value, adaptive};
 use crate::architecture::{Architecture, Gpt2};
+use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
-use crate::engine::gelu::Gelu;
 use crate::engine::scalar::Scalar;
 
 const EPS: f64 = 1e-5;
@@ -44,7 +44,7 @@ pub(super) fn forward<S: Scalar>(
         x = tape.add(x, out);
         let h = tape.layer_norm(x, NORM_2, at, EPS);
         let h = tape.linear(h, FC, at);
-        let h = tape.gelu(h, Gelu::Tanh, i);
+        let h = tape.activation(h, Activation::GeluTanh, i);
         let h = tape.linear(h, FC_PROJ, at);
         let h = tape.dropout(h);
         x = tape.add(x, h);

@@ -6,7 +6,6 @@ use crate::architecture::{Architecture, Shunted};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::conv2d::Conv2d;
-use crate::engine::gelu::Gelu;
 use crate::engine::scalar::Scalar;
 
 const EPS: f64 = 1e-6;
@@ -189,7 +188,7 @@ impl Stage {
         let ([pool, norm, key_value, local], kernel) = (RATES[rate], self.reduction >> rate);
         let h = tape.convolution(map, patches(self.width, self.side, kernel), pool, at);
         let h = tape.layer_norm(h, norm, at, EPS);
-        let h = tape.gelu_unmarked(h, Gelu::Erf);
+        let h = tape.activate(h, Activation::Gelu);
         let kv = tape.linear(h, key_value, at);
         let [k, v] = halves(kv, tape);
         let near = self.depthwise(v, self.side / kernel, local, at, tape);
@@ -209,7 +208,7 @@ impl Stage {
         let h = tape.linear(x, FC1, at);
         let near = self.depthwise(h, self.side, FFN_LOCAL, at, tape);
         let h = tape.add(h, near);
-        let h = tape.gelu(h, Gelu::Erf, block);
+        let h = tape.activation(h, Activation::Gelu, block);
         tape.linear(h, FC2, at)
     }
 

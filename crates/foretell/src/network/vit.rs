@@ -3,9 +3,9 @@
 use super::layer::Names;
 use super::{Input, Mark, Output, Tape};
 use crate::architecture::{Architecture, Vit};
+use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::conv2d::Conv2d;
-use crate::engine::gelu::Gelu;
 use crate::engine::relative::Grid;
 use crate::engine::scalar::Scalar;
 
@@ -67,7 +67,7 @@ pub(super) fn forward<S: Scalar>(
         x = tape.add(x, out);
         let h = tape.layer_norm(x, NORM_2, at, EPS);
         let h = tape.linear(h, FC1, at);
-        let h = tape.gelu(h, Gelu::Erf, i);
+        let h = tape.activation(h, Activation::Gelu, i);
         let h = tape.linear(h, FC2, at);
         let h = tape.drop_path(h, batch, (i, depth));
         x = tape.add(x, h);

@@ -1,4 +1,4 @@
-//! Activation functions beside GELU.
+//! Activation functions.
 
 use crate::engine::activation::Activation;
 use crate::engine::scalar::Scalar;
