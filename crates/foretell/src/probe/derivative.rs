@@ -3,13 +3,14 @@
 use super::inputs::{input, steps_first};
 use super::run::{outputs, prepared, run, run_on};
 use super::{Derivative, Fold, Layers, Pass, Setting, Trace};
+use crate::architecture::{Role, Tensor};
 use crate::engine::buffer::Workspace;
 use crate::engine::dual::Dual;
 use crate::engine::linalg;
 use crate::engine::matmul::Mat;
 use crate::engine::scalar::Scalar;
 use crate::error::Result;
-use crate::network::{Input, Mark, Weights, forward};
+use crate::network::{Input, Layout, Mark, Param, Weights, forward};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -33,7 +34,7 @@ pub fn per_sample<S: Scalar>(
     Ok(())
 }
 
-/// Folded per-sample gradients: inner products row by row, squared norms, or the agreement of signs.
+/// Folded per-sample gradients: inner products row by row, one number of each sample, or the agreement of signs.
 pub(super) fn folded<S: Scalar>(
     setting: &Setting,
     weights: &Weights<S>,
@@ -47,10 +48,17 @@ pub(super) fn folded<S: Scalar>(
     };
     let mut kept: Vec<Vec<S>> = Vec::new();
     let mut signs: Vec<i32> = Vec::new();
-    let mut norms = Vec::new();
+    let mut numbers = Vec::new();
+    let leading = leading(&weights.layout);
     per_sample(setting, weights, pass, space, &mut |_, gradients| match fold {
         Fold::Gram => kept.push(pick(gradients)),
-        Fold::Norms => norms.push(chosen.iter().map(|p| S::sum_of_squares(gradients.get(*p)).to_f64()).sum()),
+        Fold::Norms => {
+            numbers.push(chosen.iter().map(|p| S::sum_of_squares(gradients.get(*p)).to_f64()).sum());
+        }
+        Fold::Halves => {
+            let products = leading.iter().map(|param| halves(gradients.get(*param)));
+            numbers.push(products.sum::<f64>() / leading.len() as f64);
+        }
         Fold::Signs => {
             let gradient = pick(gradients);
             signs.resize(gradient.len(), 0);
@@ -62,9 +70,36 @@ pub(super) fn folded<S: Scalar>(
         Fold::Gram => {
             kept.iter().flat_map(|a| kept.iter().map(|b| inner(a, b)).collect::<Vec<_>>()).collect()
         }
-        Fold::Norms => norms,
+        Fold::Norms | Fold::Halves => numbers,
         Fold::Signs => vec![signs.iter().map(|s| f64::from(s.abs())).sum()],
     })
+}
+
+/// Entries of a tensor that [`Fold::Halves`] looks at.
+const LEADING: usize = 50;
+
+/// The first eleven tensors with so many entries, in the order that modules have them: tokens and positions, embeddings,
+/// blocks, heads.
+fn leading(layout: &Layout) -> Vec<Param> {
+    let large = layout.tensors().filter(|(param, _)| layout.range(*param).len() >= LEADING);
+    let mut found: Vec<(Param, &Tensor)> = large.collect();
+    found.sort_by_key(|(_, tensor)| match (tensor.role, tensor.block) {
+        (Role::ClassToken | Role::Position, _) => 0,
+        (Role::Embedding | Role::EmbeddingProjection | Role::PatchEmbedding, _) => 1,
+        (_, Some(block)) => 2 + block,
+        (_, None) => u32::MAX,
+    });
+    found.into_iter().take(11).map(|(param, _)| param).collect()
+}
+
+/// The inner product of both halves of the leading entries, each centred.
+fn halves<S: Scalar>(gradient: &[S]) -> f64 {
+    let centred = |half: &[S]| {
+        let mean = half.iter().map(|x| x.to_f64()).sum::<f64>() / half.len() as f64;
+        half.iter().map(|x| x.to_f64() - mean).collect::<Vec<_>>()
+    };
+    let [a, b] = [&gradient[..LEADING / 2], &gradient[LEADING / 2..LEADING]].map(centred);
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// `a · b`, blocks added in double precision.

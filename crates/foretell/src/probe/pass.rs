@@ -81,6 +81,9 @@ pub enum Fold {
     Norms,
     /// Σ over weights of |Σ over samples of the sign|.
     Signs,
+    /// Of each sample, the mean over the first eleven tensors with at least 50 entries of the inner product of entries 1 to
+    /// 25 and 26 to 50, each half centred.
+    Halves,
 }
 
 /// Which kernel, and how its trace is found.

@@ -8,13 +8,24 @@
 //!
 //! - Paper: *KNAS: Green neural architecture search* (Xu et al., ICML 2021).
 //! - Direction: higher is better. Cost: one forward, one backward.
-//! - Departures from the paper: all entries of all matrices. The released code takes the first entries of eleven tensors.
+//! - Departures from the paper: none by default. As released (`form=halves`, a backward pass per sample) the first and second
+//!   25 entries of the first eleven tensors with 50 or more are centred and multiplied: `mean_it (a_it · b_it) / 2500`.
 use super::prelude::*;
 
 /// See the [module documentation](self).
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Mgm {}
+pub struct Mgm {
+    form: Form,
+}
+
+#[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Form {
+    #[default]
+    Gram,
+    Halves,
+}
 
 pub(super) const ABOUT: &About = &About {
     name: "mgm",
@@ -23,17 +34,36 @@ pub(super) const ABOUT: &About = &About {
     formula: "s = ‖mean_i g_i‖²",
     paper: "KNAS (Xu et al., 2021)",
     cost: Cost::Backward,
-    departures: "all entries of all matrices, not the first of eleven tensors",
+    options: &[(
+        "form",
+        "gram",
+        "gram: the mean of all inner products; halves: as released, leading entries of eleven tensors",
+    )],
+    variants: &[("released", "form=halves")],
     published: "AutoFormer .402, .429, .245 (T-Razor)",
     ..About::SHAPE
 };
 
+impl Mgm {
+    fn pass(&self) -> Pass {
+        let derivative = match self.form {
+            Form::Gram => Derivative::Weights,
+            Form::Halves => Derivative::Samples(Fold::Halves, Layers::Linear),
+        };
+        Pass { derivative, ..Pass::backward(Loss::Natural) }
+    }
+}
+
 impl Proxy for Mgm {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
-        vec![Pass::backward(Loss::Natural)]
+        vec![self.pass()]
     }
     fn score(&self, seen: &Signals) -> Result<Score> {
-        let seen = seen.pass(&Pass::backward(Loss::Natural))?;
+        let seen = seen.pass(&self.pass())?;
+        if self.form == Form::Halves {
+            let products = &seen.seen.numbers;
+            return Ok(Score::from(products.iter().sum::<f64>() / products.len() as f64 / 2500.0));
+        }
         seen.sum(ABOUT, Layers::Linear, |layer| Ok(layer.gradient.sum(|g| g * g)))
     }
 }

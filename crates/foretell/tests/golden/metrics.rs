@@ -53,6 +53,7 @@ fn requests(family: &str, group: &str) -> Vec<(&'static str, String, Turn)> {
                 ("zico_4batches_accumulated_as_released", "zico[accumulate=true]"),
                 ("gradsign", "gradsign"),
                 ("mgm_gram_mean", "mgm"),
+                ("mgm_knas_as_released", "mgm[form=halves]"),
                 ("autoprox_ntk_trace_target_logit", "ntk-trace"),
                 ("meco", "meco[variant=released]"),
                 ("length_distortion_ln", "length-distortion[points=5,norms=kept,scale=linear]"),
@@ -163,10 +164,6 @@ fn requests(family: &str, group: &str) -> Vec<(&'static str, String, Turn)> {
 const LEFT_OUT: &[(&str, &str)] = &[
     ("autoprox_zico", "another program's own metric under ZiCo's name"),
     ("grad_angle", "recorded beside GradSign, no paper of ours ranks by it"),
-    (
-        "mgm_knas_as_released",
-        "eleven tensors' first entries in the order of a Python module; KNAS defines the Gram mean",
-    ),
     ("jacobian_trace", "recorded beside the Jacobian scores, no paper of ours ranks by it"),
     ("hidden_saliency_as_released", "the sum over whatever passes the notebook has run before"),
     ("num_parameters", "compared with the counts"),
