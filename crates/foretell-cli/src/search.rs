@@ -224,7 +224,8 @@ fn report(
         Some(path) => format!(" --store {path}"),
     };
     output::line(format!(
-        "\nNext:\n  foretell best {name}{store} --json > winner.json && foretell score winner.json\n  \
+        "\nNext:\n  foretell export {name}{store} --to winner    a folder for transformers, with weights and train.py\n  \
+         foretell best {name}{store} --json > winner.json && foretell score winner.json\n  \
          foretell show {name}{store}                 all candidates, best first\n  \
          foretell report {name}{store}               one page with charts, to open in a browser\n  \
          foretell search … --proxy dss++{store}      by the score of T-Razor: a pass per candidate\n  \
