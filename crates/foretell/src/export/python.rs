@@ -99,7 +99,7 @@ impl Source {
 }
 
 /// Modules of Python itself that the parts import.
-const STANDARD: [&str; 6] = ["argparse", "json", "math", "os", "struct", "time"];
+const STANDARD: [&str; 7] = ["argparse", "json", "math", "os", "shutil", "struct", "time"];
 
 /// One file of several parts in their order: what the part `docs` says it is, all imports, constants, all code.
 fn assemble(docs: &str, constants: &str, parts: &[&str]) -> String {
@@ -116,7 +116,7 @@ fn assemble(docs: &str, constants: &str, parts: &[&str]) -> String {
         imports.extend(found.into_iter().map(|line| (group(line), line)));
         bodies.push(body.join("\n").trim().to_owned());
     }
-    imports.sort();
+    imports.sort_by_key(|(group, line)| (*group, line.starts_with("from"), *line));
     imports.dedup();
     let mut head = String::new();
     for (i, (group, line)) in imports.iter().enumerate() {

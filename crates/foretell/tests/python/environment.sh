@@ -13,8 +13,7 @@ if [ ! -e "$home/ready" ]; then
     python3 -m venv "$home" >&2
     "$home/bin/python" -m pip install --quiet 'torch==2.15.*' 'transformers==5.22.*' 'safetensors' 'numpy' >&2
     "$home/bin/python" -m pip install --quiet --no-deps 'timm==1.0.*' 'torchvision==0.29.*' pillow pyyaml >&2
-    "$home/bin/python" -m pip install --quiet --no-deps --target "$home/transformers-4" \
-        'transformers==4.57.3' 'huggingface-hub==0.36.*' 'tokenizers==0.22.*' >&2
+    "$home/bin/python" -m pip install --quiet --target "$home/transformers-4" 'transformers==4.57.*' >&2
     touch "$home/ready"
 fi
 echo "$home"

@@ -2,6 +2,7 @@
 import argparse
 import math
 import os
+import shutil
 import time
 import torch
 
@@ -53,6 +54,7 @@ def train(model, args, batch, loss_of):
     if hasattr(model, "save_pretrained"):
         folder = os.path.splitext(args.out)[0]
         model.save_pretrained(folder)
+        shutil.copy(os.path.join(HERE, "architecture.json"), folder)
         print("saved to", folder)
     else:
         torch.save(model.state_dict(), args.out)
