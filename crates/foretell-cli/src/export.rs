@@ -38,7 +38,9 @@ pub fn run(args: &Export, json: bool) -> Result<()> {
         output::line(format!("{}  {}B", args.to.join(name).display(), short(*bytes)));
     }
     let next = match format.name() {
-        "huggingface" | "pytorch" => "Next: its README.md says how to load it, and python train.py how to train it.",
+        "huggingface" | "pytorch" => {
+            "Next: its README.md says how to load it, and python train.py how to train it."
+        }
         "timm" => "Next: its README.md says how to load it.",
         _ => return Ok(()),
     };
@@ -53,7 +55,9 @@ fn find(args: &Export) -> Result<(Architecture, Origin)> {
         let mut found = crate::count::read(source)?;
         return match found.len() {
             1 => Ok((found.remove(0), vec![("read from", "an architecture's file".to_owned())])),
-            n => Err(Error::input(source, format!("holds {n} architectures, one is exported: cut out a line"))),
+            n => {
+                Err(Error::input(source, format!("holds {n} architectures, one is exported: cut out a line")))
+            }
         };
     }
     let store = studies::open(&args.store)?;

@@ -41,7 +41,8 @@ impl Folder {
 
     fn names(&self, folder: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.join(folder)).unwrap();
-        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -70,21 +71,32 @@ fn a_study_comes_out_as_a_folder_that_every_command_reads() {
     let said: Value = serde_json::from_str(&folder.ok(&["export", "s", "--to", "winner", "--json"])).unwrap();
     assert_eq!(
         folder.names("winner"),
-        ["README.md", "architecture.json", "config.json", "configuration_foretell_vit.py", "model.safetensors", "modeling_foretell_vit.py", "train.py"]
+        [
+            "README.md",
+            "architecture.json",
+            "config.json",
+            "configuration_foretell_vit.py",
+            "model.safetensors",
+            "modeling_foretell_vit.py",
+            "train.py"
+        ]
     );
     let config: Value = serde_json::from_str(&folder.read("winner/config.json")).unwrap();
     assert_eq!(config["auto_map"]["AutoConfig"], "configuration_foretell_vit.VitConfig");
     assert!(folder.read("winner/README.md").contains("| study | s |"));
-    // Scores with the weights inside are those of the winner's own draw.
+    // Scores with the weights inside are those of the draw that score itself makes.
     let params: Value = serde_json::from_str(&folder.ok(&["count", "winner", "--json"])).unwrap();
     assert_eq!(params["params"]["total"], said["params"]);
     let best = folder.ok(&["best", "s", "--json"]);
     std::fs::write(folder.0.join("best.json"), best).unwrap();
     let score = |arguments: &[&str]| -> Value {
-        let all = [arguments, &["--proxies", "snip[batch=2]", "--seeds", "1", "--json"]].concat();
+        let all = [arguments, &["--proxies", "l2-norm", "--seeds", "1", "--json"]].concat();
         serde_json::from_str::<Value>(&folder.ok(&all)).unwrap()["scores"].clone()
     };
-    assert_eq!(score(&["score", "winner", "--weights", "winner/model.safetensors"]), score(&["score", "best.json"]));
+    assert_eq!(
+        score(&["score", "winner", "--weights", "winner/model.safetensors"]),
+        score(&["score", "best.json"])
+    );
     // Another candidate, other formats.
     folder.ok(&["export", "s", "--trial", "3", "--to", "third", "--target", "pytorch", "--no-weights"]);
     assert_eq!(folder.names("third"), ["README.md", "architecture.json", "model.py"]);
@@ -105,7 +117,8 @@ fn names_reach_neither_code_nor_paths() {
         folder.ok(&["export", "plain.json", "--to", &format!("plain/{target}"), "--target", target]);
         folder.ok(&["export", "hostile.json", "--to", &format!("hostile/{target}"), "--target", target]);
         for name in folder.names(&format!("plain/{target}")) {
-            let [a, b] = ["plain", "hostile"].map(|from| std::fs::read(folder.0.join(from).join(target).join(&name)).unwrap());
+            let [a, b] = ["plain", "hostile"]
+                .map(|from| std::fs::read(folder.0.join(from).join(target).join(&name)).unwrap());
             // Only the description of the architecture says the name of its space, as JSON.
             assert!(a == b || name == "architecture.json", "{target}/{name} depends on a name");
         }
@@ -117,7 +130,11 @@ fn names_reach_neither_code_nor_paths() {
     assert!(!card.contains('<') && !card.contains("\"\"\"") && card.contains("| study | x"), "{card}");
     assert!(!folder.read("study/modeling_foretell_vit.py").contains("os.system"));
     folder.fails(&["export", "plain.json", "--to", ".."], 2, "names no folder");
-    folder.fails(&["export", "plain.json", "--to", "x", "--target", "timm"], 2, "vision transformers, not gpt2");
+    folder.fails(
+        &["export", "plain.json", "--to", "x", "--target", "timm"],
+        2,
+        "vision transformers, not gpt2",
+    );
     assert!(!folder.0.join("x").exists());
 }
 

@@ -24,12 +24,15 @@ pub fn read(config: &Value, folder: &Path) -> Result<Architecture> {
     let kind = config.get("model_type").and_then(Value::as_str).unwrap_or_default();
     if kind.starts_with("foretell_") {
         let path = folder.join("architecture.json");
-        let text = std::fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
+        let text =
+            std::fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
         let place = || path.display().to_string();
-        let value = serde_json::from_str(&text).map_err(|e| Error::input(place(), format!("is not JSON: {e}")))?;
+        let value =
+            serde_json::from_str(&text).map_err(|e| Error::input(place(), format!("is not JSON: {e}")))?;
         return space::read_architecture(&value).map_err(|e| e.at(place()));
     }
-    let config = Config { kind, map: config.as_object().ok_or_else(|| Error::input("", "is not a JSON object"))? };
+    let config =
+        Config { kind, map: config.as_object().ok_or_else(|| Error::input("", "is not a JSON object"))? };
     let (name, object) = match kind {
         "gpt2" => ("gpt2", config.gpt2()?),
         "bert" => ("bert", config.bert()?),
@@ -90,7 +93,13 @@ impl Config<'_> {
             for (key, value) in changes.as_object().into_iter().flatten() {
                 match (place, keys.iter().position(|(known, _)| known == key)) {
                     (Some(place), Some(column)) => columns[column][place] = value.clone(),
-                    _ => return self.refuse(&format!("per_layer_config.{layer}.{key}"), value, "not per layer"),
+                    _ => {
+                        return self.refuse(
+                            &format!("per_layer_config.{layer}.{key}"),
+                            value,
+                            "not per layer",
+                        );
+                    }
                 }
             }
         }
@@ -153,10 +162,13 @@ impl Config<'_> {
         let mut columns = self.layers(&keys, layers)?;
         for ffn in &mut columns[1] {
             // A ratio in thousandths whose product, rounded down, is this width.
-            let thousandths = ffn.as_u64().filter(|ffn| *ffn < 1 << 40).map(|ffn| (1000 * ffn).div_ceil(width.max(1)));
+            let thousandths =
+                ffn.as_u64().filter(|ffn| *ffn < 1 << 40).map(|ffn| (1000 * ffn).div_ceil(width.max(1)));
             match thousandths.filter(|ratio| Some(ratio * width / 1000) == ffn.as_u64()) {
                 Some(ratio) => *ffn = json!(ratio as f64 / 1000.0),
-                None => return self.refuse("intermediate_size", ffn, "thousandths of hidden_size, rounded down"),
+                None => {
+                    return self.refuse("intermediate_size", ffn, "thousandths of hidden_size, rounded down");
+                }
             }
         }
         let labels = self.get("id2label").and_then(Value::as_object).map(Map::len);
@@ -182,7 +194,9 @@ impl Config<'_> {
             _ => (11008, None, 2048),
         };
         let rope = self.get("rope_parameters").or(self.get("rope_scaling"));
-        let scaled = rope.and_then(|rope| rope.get("rope_type").or(rope.get("type"))).filter(|kind| *kind != "default");
+        let scaled = rope
+            .and_then(|rope| rope.get("rope_type").or(rope.get("type")))
+            .filter(|kind| *kind != "default");
         if let Some(kind) = scaled {
             return self.refuse("rope_scaling", kind, "plain rotary positions only");
         }
@@ -190,7 +204,8 @@ impl Config<'_> {
         let theta = theta.cloned().unwrap_or_else(|| 10_000.into());
         let context = self.number("max_position_embeddings", context)?;
         // Up to its window a sliding one sees all there is.
-        let window = if self.kind == "mistral" { self.get("sliding_window").and_then(Value::as_u64) } else { None };
+        let window =
+            if self.kind == "mistral" { self.get("sliding_window").and_then(Value::as_u64) } else { None };
         let heads = self.or("num_attention_heads", 32);
         let groups = self.get("num_key_value_heads").cloned().or(groups.map(Value::from));
         let layers = self.number("num_hidden_layers", 32)?;

@@ -9,8 +9,8 @@ use foretell::engine::buffer::Workspace;
 use foretell::engine::scalar::Scalar;
 use foretell::export::{self, Export};
 use foretell::network::{Input, Tape, Weights, forward};
-use foretell::proxy::Request;
 use foretell::probe::Inputs;
+use foretell::proxy::Request;
 use foretell::score::{Options, Precision, Scorer, Source};
 use foretell::seed::{Rng, Seed};
 use foretell::space;
@@ -25,7 +25,10 @@ use std::process::Command;
 fn python() -> Option<PathBuf> {
     let given = std::env::var_os("FORETELL_PYTHON").filter(|value| value != "skip" && !value.is_empty());
     if given.is_none() {
-        assert!(std::env::var_os("CI").is_none(), "FORETELL_PYTHON must name a Python with torch and transformers");
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "FORETELL_PYTHON must name a Python with torch and transformers"
+        );
         eprintln!("!!! SKIPPED: FORETELL_PYTHON names no Python, so exported networks are not run");
     }
     given.map(PathBuf::from)
@@ -61,7 +64,8 @@ fn one_of<'a, T>(choices: &'a [T], rng: &mut Rng) -> &'a T {
 
 /// A random network of a family, small enough to run by the hundred.
 fn random(family: &str, i: usize, rng: &mut Rng) -> Architecture {
-    let many = |rng: &mut Rng, choices: &[u64], n: u64| (0..n).map(|_| *one_of(choices, rng)).collect::<Vec<_>>();
+    let many =
+        |rng: &mut Rng, choices: &[u64], n: u64| (0..n).map(|_| *one_of(choices, rng)).collect::<Vec<_>>();
     let layers = rng.random_range(1..=4_u64);
     let value = match family {
         "vit" => {
@@ -72,18 +76,27 @@ fn random(family: &str, i: usize, rng: &mut Rng) -> Architecture {
                 "pooling": one_of(&["mean", "class"], rng), "num_heads": many(rng, &[2, 3, 4], layers),
                 "mlp_ratio": many(rng, &[1, 2, 3], layers)})
         }
-        "pit" => json!({"image_size": 32, "patch_size": 8, "stride": one_of(&[4, 6], rng), "num_classes": 5, "base_dim": one_of(&[4, 8], rng),
+        "pit" => {
+            json!({"image_size": 32, "patch_size": 8, "stride": one_of(&[4, 6], rng), "num_classes": 5, "base_dim": one_of(&[4, 8], rng),
             "mlp_ratio": one_of(&[1.5, 2.0, 4.0], rng), "num_heads": one_of(&[[1, 2, 4], [2, 2, 4], [2, 4, 4], [3, 3, 6]], rng),
-            "depth": many(rng, &[1, 2], 3)}),
-        "shunted" => json!({"image_size": 32, "num_classes": 5, "base_dim": one_of(&[8, 16], rng), "stem_convs": rng.random_range(0..3),
+            "depth": many(rng, &[1, 2], 3)})
+        }
+        "shunted" => {
+            json!({"image_size": 32, "num_classes": 5, "base_dim": one_of(&[8, 16], rng), "stem_convs": rng.random_range(0..3),
             "sr_ratio": one_of(&[[8, 4, 2, 1], [4, 2, 2, 1], [1, 2, 1, 1]], rng), "depth": many(rng, &[1, 2], 4),
-            "num_heads": many(rng, &[2, 4], 4), "mlp_ratio": many(rng, &[1, 2, 4], 4)}),
-        "bert" => json!({"vocab_size": 200, "context_len": 24, "hidden_size": one_of(&[24, 48], rng), "num_layers": layers,
-            "num_heads": many(rng, &[2, 3, 4], layers), "ffn_dim": many(rng, &[16, 40, 64], layers)}),
+            "num_heads": many(rng, &[2, 4], 4), "mlp_ratio": many(rng, &[1, 2, 4], 4)})
+        }
+        "bert" => {
+            json!({"vocab_size": 200, "context_len": 24, "hidden_size": one_of(&[24, 48], rng), "num_layers": layers,
+            "num_heads": many(rng, &[2, 3, 4], layers), "ffn_dim": many(rng, &[16, 40, 64], layers)})
+        }
         "flexibert" => {
-            let operators = (0..layers).map(|_| *one_of(
-                &[("SA", "SDP"), ("SA", "WMA"), ("LT", "DFT"), ("LT", "DCT"), ("DSC", "5"), ("DSC", "9")], rng,
-            ));
+            let operators = (0..layers).map(|_| {
+                *one_of(
+                    &[("SA", "SDP"), ("SA", "WMA"), ("LT", "DFT"), ("LT", "DCT"), ("DSC", "5"), ("DSC", "9")],
+                    rng,
+                )
+            });
             let (kinds, parameters): (Vec<_>, Vec<_>) = operators.unzip();
             json!({"mode": one_of(&["spec", "spec", "as-trained"], rng), "vocab_size": 200, "context_len": 24, "embedding_size": one_of(&[16, 32], rng),
                 "hidden_size": one_of(&[16, 32], rng), "num_layers": layers, "operation_type": kinds, "operation_parameter": parameters,
@@ -107,14 +120,20 @@ fn random(family: &str, i: usize, rng: &mut Rng) -> Architecture {
         "recurrent" => {
             let space = space::preset("nasbench-nlp").unwrap();
             let mut value = Value::Object(space.sample(rng).to_json());
-            for (key, size) in [("vocab_size", 300), ("embed_dim", 12), ("hidden_size", 20), ("context_len", 12)] {
+            for (key, size) in
+                [("vocab_size", 300), ("embed_dim", 12), ("hidden_size", 20), ("context_len", 12)]
+            {
                 value[key] = json!(size);
             }
             value
         }
         "llama" => {
             let adapters = rng.random_range(0..3) == 0;
-            let ranks = if adapters { many(rng, &[2, 4], layers).into_iter().map(Value::from).collect() } else { vec![json!(null); layers as usize] };
+            let ranks = if adapters {
+                many(rng, &[2, 4], layers).into_iter().map(Value::from).collect()
+            } else {
+                vec![json!(null); layers as usize]
+            };
             json!({"vocab_size": 300, "context_len": 20, "hidden_size": one_of(&[32, 48], rng), "num_layers": layers,
                 "head_dim": one_of(&[json!(null), json!(12)], rng), "attention_bias": rng.random::<bool>(), "tie_embeddings": rng.random::<bool>(),
                 "num_heads": many(rng, &[2, 4, 8], layers), "num_kv_heads": many(rng, &[1, 2], layers), "ffn_dim": many(rng, &[20, 64], layers),
@@ -127,18 +146,34 @@ fn random(family: &str, i: usize, rng: &mut Rng) -> Architecture {
     value["family"] = family.into();
     // Every third is homogeneous, so that stock classes get their share.
     if i % 3 == 0 && !["pit", "shunted", "recurrent"].contains(&family) {
-        for list in value.as_object_mut().unwrap().iter_mut().filter(|(key, _)| *key != "cutoffs").filter_map(|(_, v)| v.as_array_mut()) {
+        for list in value
+            .as_object_mut()
+            .unwrap()
+            .iter_mut()
+            .filter(|(key, _)| *key != "cutoffs")
+            .filter_map(|(_, v)| v.as_array_mut())
+        {
             let first = list[0].clone();
             list.fill(first);
         }
         match family {
             "vit" => {
-                for (key, set) in [("relative_position", json!(false)), ("head_dim", json!(null)), ("pooling", json!("class")), ("abs_pos", json!(true))] {
+                for (key, set) in [
+                    ("relative_position", json!(false)),
+                    ("head_dim", json!(null)),
+                    ("pooling", json!("class")),
+                    ("abs_pos", json!(true)),
+                ] {
                     value[key] = set;
                 }
             }
             "gpt2" => {
-                for (key, set) in [("head", json!("plain")), ("d_embed", json!(null)), ("div_val", json!(1)), ("cutoffs", json!([]))] {
+                for (key, set) in [
+                    ("head", json!("plain")),
+                    ("d_embed", json!(null)),
+                    ("div_val", json!(1)),
+                    ("cutoffs", json!([])),
+                ] {
                     value[key] = set;
                 }
             }
@@ -156,7 +191,8 @@ fn random(family: &str, i: usize, rng: &mut Rng) -> Architecture {
 /// Away from the special points of initialisation: gains of one, biases of zero.
 fn weights(architecture: &Architecture, rng: &mut Rng) -> Weights<f32> {
     let mut weights: Weights<f32> = Weights::shared(architecture, Seed(1));
-    let scale = if ["pit", "shunted", "recurrent"].contains(&architecture.family().name()) { 1.0 } else { 4.0 };
+    let scale =
+        if ["pit", "shunted", "recurrent"].contains(&architecture.family().name()) { 1.0 } else { 4.0 };
     weights.data.iter_mut().for_each(|w| *w = scale * *w + 0.1 * (rng.random::<f32>() - 0.5));
     weights
 }
@@ -178,21 +214,34 @@ fn number(architecture: &Architecture, key: &str) -> usize {
 fn feed(architecture: &Architecture, rng: &mut Rng) -> Fed {
     if architecture.family().name() == "vit" || architecture.to_json().contains_key("image_size") {
         let side = number(architecture, "image_size");
-        let pixels = (0..BATCH * 3 * side * side).map(|_| { let x: f64 = StandardNormal.sample(rng); x as f32 }).collect();
+        let pixels = (0..BATCH * 3 * side * side)
+            .map(|_| {
+                let x: f64 = StandardNormal.sample(rng);
+                x as f32
+            })
+            .collect();
         let classes = number(architecture, "num_classes") as u32;
         let labels = (0..BATCH).map(|_| rng.random_range(0..classes)).collect();
         return Fed { pixels, ids: Vec::new(), labels, tokens: 0 };
     }
-    let (words, tokens) = (number(architecture, "vocab_size") as u32, number(architecture, "context_len") - 3);
+    let (words, tokens) =
+        (number(architecture, "vocab_size") as u32, number(architecture, "context_len") - 3);
     let mut draw = || (0..BATCH * tokens).map(|_| rng.random_range(0..words)).collect::<Vec<u32>>();
     Fed { pixels: Vec::new(), ids: draw(), labels: draw(), tokens }
 }
 
 /// Features, and logits where there are any, sample after sample.
-fn engine<S: Scalar>(architecture: &Architecture, weights: &Weights<S>, fed: &Fed) -> [(Vec<f64>, Vec<usize>); 2] {
+fn engine<S: Scalar>(
+    architecture: &Architecture,
+    weights: &Weights<S>,
+    fed: &Fed,
+) -> [(Vec<f64>, Vec<usize>); 2] {
     let recurrent = architecture.family().name() == "recurrent";
     let steps = |ids: &[u32]| -> Vec<u32> {
-        (0..fed.tokens).flat_map(|t| (0..BATCH).map(move |b| b * fed.tokens + t)).map(|place| ids[place]).collect()
+        (0..fed.tokens)
+            .flat_map(|t| (0..BATCH).map(move |b| b * fed.tokens + t))
+            .map(|place| ids[place])
+            .collect()
     };
     let input = if fed.ids.is_empty() {
         Input::images(fed.pixels.iter().map(|x| S::from_f64(f64::from(*x))).collect(), BATCH)
@@ -215,7 +264,9 @@ fn engine<S: Scalar>(architecture: &Architecture, weights: &Weights<S>, fed: &Fe
 }
 
 fn save(path: &Path, entries: Vec<(&str, Dtype, Vec<usize>, Vec<u8>)>) {
-    let views = entries.iter().map(|(name, dtype, shape, bytes)| (*name, TensorView::new(*dtype, shape.clone(), bytes).unwrap()));
+    let views = entries
+        .iter()
+        .map(|(name, dtype, shape, bytes)| (*name, TensorView::new(*dtype, shape.clone(), bytes).unwrap()));
     std::fs::write(path, safetensors::serialize(views, None).unwrap()).unwrap();
 }
 
@@ -242,7 +293,9 @@ fn case(folder: &Path, architecture: &Architecture, rng: &mut Rng) -> Fed {
     let single = engine(architecture, &weights, &fed);
     let double = engine(architecture, &weights.cast::<f64>(), &fed);
     let mut entries = Vec::new();
-    for ([features, logits], names) in [(single, ["features_f32", "logits_f32"]), (double, ["features_f64", "logits_f64"])] {
+    for ([features, logits], names) in
+        [(single, ["features_f32", "logits_f32"]), (double, ["features_f64", "logits_f64"])]
+    {
         entries.push((names[0], Dtype::F64, features.1, doubles(&features.0)));
         entries.push((names[1], Dtype::F64, logits.1, doubles(&logits.0)));
     }
@@ -280,7 +333,8 @@ fn run(python: &Path, script: &str, folder: &Path, more: &[&str]) {
     assert!(status.success(), "{}: {status}", folder.display());
 }
 
-const FAMILIES: [&str; 9] = ["vit", "pit", "shunted", "bert", "flexibert", "gpt2", "transformer-xl", "recurrent", "llama"];
+const FAMILIES: [&str; 9] =
+    ["vit", "pit", "shunted", "bert", "flexibert", "gpt2", "transformer-xl", "recurrent", "llama"];
 
 #[test]
 fn exported_networks_are_the_engines() {
@@ -330,7 +384,8 @@ fn proxies(folder: &Path, architecture: &Architecture, rng: &mut Rng) {
     fed.pixels.truncate(fed.pixels.len() / BATCH);
     let json = architecture.to_json();
     let width = json.get("hidden_size").and_then(Value::as_u64).unwrap_or(1) as usize;
-    let signs: Vec<f64> = (0..fed.tokens * width).map(|_| if rng.random::<bool>() { 1.0 } else { -1.0 }).collect();
+    let signs: Vec<f64> =
+        (0..fed.tokens * width).map(|_| if rng.random::<bool>() { 1.0 } else { -1.0 }).collect();
     let encoder = ["bert", "flexibert"].contains(&architecture.family().name());
     let inputs = Inputs {
         pixels: fed.pixels.iter().map(|x| f64::from(*x)).collect(),
@@ -341,7 +396,12 @@ fn proxies(folder: &Path, architecture: &Architecture, rng: &mut Rng) {
         ..Default::default()
     };
     let names = ["snip", "grad-norm", "synflow", "dss"];
-    let options = Options { precision: Precision::F64, weights: Source::Given(weights.cast()), inputs: Some(inputs), ..Default::default() };
+    let options = Options {
+        precision: Precision::F64,
+        weights: Source::Given(weights.cast()),
+        inputs: Some(inputs),
+        ..Default::default()
+    };
     let scorer = Scorer::new(names.map(|name| Request::parse(name).unwrap()).into(), options);
     let scored = scorer.score(architecture, 0, &mut Default::default());
     let scores: serde_json::Map<String, Value> = names
@@ -362,7 +422,12 @@ fn proxies(folder: &Path, architecture: &Architecture, rng: &mut Rng) {
     let mut entries = vec![];
     if fed.ids.is_empty() {
         let side = number(architecture, "image_size");
-        entries.push(("input", Dtype::F32, vec![1, 3, side, side], fed.pixels.iter().flat_map(|x| x.to_le_bytes()).collect()));
+        entries.push((
+            "input",
+            Dtype::F32,
+            vec![1, 3, side, side],
+            fed.pixels.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        ));
     } else {
         entries.push(("input", Dtype::I64, vec![1, fed.tokens], longs(&fed.ids)));
     }

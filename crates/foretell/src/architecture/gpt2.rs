@@ -77,7 +77,9 @@ impl super::Family for Family {
     fn check(&self, a: &Architecture) -> Result<(), String> {
         let adaptive = Gpt2(a).adaptive();
         if Gpt2(a).plain() && adaptive.projected() {
-            return Err("a plain head has no embeddings of another width: leave out d_embed and div_val".into());
+            return Err(
+                "a plain head has no embeddings of another width: leave out d_embed and div_val".into()
+            );
         }
         adaptive.check()
     }

@@ -27,8 +27,12 @@ pub fn huggingface(export: &Export, auto: &str, custom: bool) -> String {
     };
     let trust = if custom { ", trust_remote_code=True" } else { "" };
     let about = match custom {
-        true => "Its layers differ, so the folder brings its own code: `modeling_*.py`, a few hundred readable lines.",
-        false => "Its layers are alike, so it is a stock model of transformers; the folder holds no code but the training script.",
+        true => {
+            "Its layers differ, so the folder brings its own code: `modeling_*.py`, a few hundred readable lines."
+        }
+        false => {
+            "Its layers are alike, so it is a stock model of transformers; the folder holds no code but the training script."
+        }
     };
     let weights = match export.weights {
         Some(_) => "from_pretrained(\".\"",
@@ -36,7 +40,9 @@ pub fn huggingface(export: &Export, auto: &str, custom: bool) -> String {
     };
     let import = if export.weights.is_some() { auto.to_owned() } else { format!("AutoConfig, {auto}") };
     let code = format!("from transformers import {import}\n\nmodel = {auto}.{weights}{trust})");
-    let front = format!("---\nlibrary_name: transformers\npipeline_tag: {task}\ntags: [foretell, untrained]\n---\n\n");
+    let front = format!(
+        "---\nlibrary_name: transformers\npipeline_tag: {task}\ntags: [foretell, untrained]\n---\n\n"
+    );
     front + &text(export, about, &code)
 }
 
@@ -50,19 +56,26 @@ pub fn pytorch(export: &Export) -> String {
 
 pub fn timm(export: &Export, name: &str) -> String {
     let pretrained = if export.weights.is_some() { ", pretrained=True" } else { "" };
-    let code = format!("import timm\nimport model  # registers it\n\nnetwork = timm.create_model(\"foretell_{name}\"{pretrained})");
+    let code = format!(
+        "import timm\nimport model  # registers it\n\nnetwork = timm.create_model(\"foretell_{name}\"{pretrained})"
+    );
     text(export, "`model.py` registers it with timm; train it with timm's own scripts.", &code)
 }
 
 fn text(export: &Export, about: &str, code: &str) -> String {
     let (a, params) = (export.architecture, export.architecture.params());
     let parts = Part::ALL.iter().filter(|part| params.part(**part) > 0);
-    let parts: String = parts.map(|part| format!("| {} parameters | {} |\n", part.name(), params.part(*part))).collect();
+    let parts: String =
+        parts.map(|part| format!("| {} parameters | {} |\n", part.name(), params.part(*part))).collect();
     let flops = a.flops(Counter::Exact).unwrap_or(0);
-    let origin: String = export.origin.iter().map(|(what, which)| format!("| {what} | {} |\n", plain(which))).collect();
+    let origin: String =
+        export.origin.iter().map(|(what, which)| format!("| {what} | {} |\n", plain(which))).collect();
     let train = match source(a).task {
         _ if export.weights.is_none() => String::new(),
-        Task::Image => "python train.py --data IMAGES    # a folder per class; without --data made-up images\n".to_owned(),
+        Task::Image => {
+            "python train.py --data IMAGES    # a folder per class; without --data made-up images\n"
+                .to_owned()
+        }
         _ => "python train.py --data text.txt\n".to_owned(),
     };
     let state = match export.weights {
@@ -72,7 +85,9 @@ fn text(export: &Export, about: &str, code: &str) -> String {
     let train = if train.is_empty() || code.contains("timm") {
         String::new()
     } else {
-        format!("```sh\n{train}```\n\nThe recipe is in `train.py`, and each of its numbers is an option: `python train.py --help`.\n\n")
+        format!(
+            "```sh\n{train}```\n\nThe recipe is in `train.py`, and each of its numbers is an option: `python train.py --help`.\n\n"
+        )
     };
     format!(
         "# {} {}\n\nA network of the family {}, found by foretell. {state}\n\n{about}\n\n```python\n{code}\n```\n\n{train}\

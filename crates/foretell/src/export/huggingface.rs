@@ -33,7 +33,8 @@ impl Format for HuggingFace {
                 let mut map = json!({"AutoConfig": format!("configuration_foretell_{name}.{class}Config"),
                     "AutoModel": format!("modeling_foretell_{name}.{class}Model")});
                 for head in heads {
-                    map[format!("AutoModel{head}")] = format!("modeling_foretell_{name}.{class}{head}").into();
+                    map[format!("AutoModel{head}")] =
+                        format!("modeling_foretell_{name}.{class}{head}").into();
                 }
                 let saved = if source.task == Task::Encoder { "Model" } else { heads[0] };
                 let mut config = sizes.config();

@@ -7,8 +7,8 @@ mod card;
 mod folder;
 mod huggingface;
 mod json;
-mod pytorch;
 mod python;
+mod pytorch;
 mod sizes;
 mod stock;
 mod timm;
@@ -49,8 +49,7 @@ pub trait Format: Sync {
 }
 
 /// Every format, in the order they are listed.
-pub const FORMATS: &[&dyn Format] =
-    &[&huggingface::HuggingFace, &pytorch::PyTorch, &timm::Timm, &json::Json];
+pub const FORMATS: &[&dyn Format] = &[&huggingface::HuggingFace, &pytorch::PyTorch, &timm::Timm, &json::Json];
 
 /// The format of this name.
 pub fn format(name: &str) -> Result<&'static dyn Format> {
@@ -58,15 +57,8 @@ pub fn format(name: &str) -> Result<&'static dyn Format> {
 }
 
 /// Files that an export may have, beside those of Python.
-const NAMES: [&str; 7] = [
-    ARCHITECTURE,
-    WEIGHTS,
-    "config.json",
-    "README.md",
-    "model.py",
-    "train.py",
-    "generation_config.json",
-];
+const NAMES: [&str; 7] =
+    [ARCHITECTURE, WEIGHTS, "config.json", "README.md", "model.py", "train.py", "generation_config.json"];
 const ARCHITECTURE: &str = "architecture.json";
 const WEIGHTS: &str = "model.safetensors";
 

@@ -38,7 +38,9 @@ pub fn source(architecture: &Architecture) -> Source {
         "bert" => ("bert", "Bert", Encoder, python!("bert", "encoder")),
         "flexibert" => ("flexibert", "FlexiBert", Encoder, python!("flexibert", "encoder")),
         "gpt2" => ("gpt2", "Gpt2", Decoder, python!("gpt2", "adaptive")),
-        "transformer-xl" => ("transformer_xl", "TransformerXl", Decoder, python!("transformer_xl", "adaptive")),
+        "transformer-xl" => {
+            ("transformer_xl", "TransformerXl", Decoder, python!("transformer_xl", "adaptive"))
+        }
         "recurrent" => ("recurrent", "Recurrent", Decoder, python!("recurrent")),
         "llama" => ("llama", "Llama", Decoder, python!("llama")),
         other => unreachable!("{other} is in the catalogue of families but has no Python"),

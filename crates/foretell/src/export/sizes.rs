@@ -1,7 +1,8 @@
 //! The sizes of a network as its Python reads them: final whole numbers, never ratios.
 
 use crate::architecture::{
-    Adaptive, Architecture, Bert, FlexiBert, Gpt2, Input, Llama, Mixer, Pit, Recurrent, Shunted, TransformerXl, Vit,
+    Adaptive, Architecture, Bert, FlexiBert, Gpt2, Input, Llama, Mixer, Pit, Recurrent, Shunted,
+    TransformerXl, Vit,
 };
 use serde_json::{Map, Value, json};
 
@@ -87,7 +88,10 @@ fn literal(value: &Value) -> String {
         Value::Bool(flag) => if *flag { "True" } else { "False" }.to_owned(),
         Value::Array(items) => format!("[{}]", list(items.iter().map(literal).collect())),
         Value::Object(map) => {
-            format!("{{{}}}", list(map.iter().map(|(key, value)| format!("\"{key}\": {}", literal(value))).collect()))
+            format!(
+                "{{{}}}",
+                list(map.iter().map(|(key, value)| format!("\"{key}\": {}", literal(value))).collect())
+            )
         }
         other => other.to_string(),
     }
@@ -198,9 +202,9 @@ fn recurrent(v: Recurrent) -> Value {
         Input::Previous(k) => -2 - k as i64,
         Input::Node(n) => n as i64,
     };
-    let nodes = recipe.nodes.iter().map(|node| {
-        json!({"op": node.op.name(), "inputs": node.inputs.iter().map(input).collect::<Vec<_>>()})
-    });
+    let nodes = recipe.nodes.iter().map(
+        |node| json!({"op": node.op.name(), "inputs": node.inputs.iter().map(input).collect::<Vec<_>>()}),
+    );
     let mut whole = decoder(v.vocab_size(), v.context_len(), v.hidden_size(), v.num_layers());
     whole.insert("embedding_size".into(), v.embed_dim().into());
     whole.insert("feature_size".into(), v.embed_dim().into());

@@ -21,7 +21,8 @@ impl Format for Timm {
     fn files(&self, export: &Export) -> Result<Vec<File>> {
         let (a, source) = (export.architecture, source(export.architecture));
         if source.task != Task::Image {
-            let message = format!("holds vision transformers, not {}: take huggingface or pytorch", a.family().name());
+            let message =
+                format!("holds vision transformers, not {}: take huggingface or pytorch", a.family().name());
             return Err(Error::input("timm", message));
         }
         let mut files = vec![

@@ -91,10 +91,16 @@ mod tests {
 
     #[test]
     fn gradients_of_a_plain_head() {
-        let architecture = crate::space::read_architecture(&json!({"family": "gpt2", "context_len": 6, "n_layer": 2,
+        let architecture =
+            crate::space::read_architecture(&json!({"family": "gpt2", "context_len": 6, "n_layer": 2,
             "d_model": 8, "n_head": [2, 4], "d_inner": [10, 6], "vocab_size": 7, "head": "plain"}))
-        .unwrap();
-        let input = super::Input::Tokens { ids: vec![1, 5, 0, 2, 6, 3], types: Vec::new(), labels: vec![5, 0, 2, 6, 3, 1], batch: 2 };
+            .unwrap();
+        let input = super::Input::Tokens {
+            ids: vec![1, 5, 0, 2, 6, 3],
+            types: Vec::new(),
+            labels: vec![5, 0, 2, 6, 3, 1],
+            batch: 2,
+        };
         check::gradients(&architecture, &input);
     }
 }

@@ -19,8 +19,7 @@ pub enum Naming {
 
 impl Naming {
     /// All of them, in the order in which a file is tried.
-    pub const ALL: [Naming; 5] =
-        [Naming::Own, Naming::Module, Naming::Exported, Naming::Stock, Naming::Bare];
+    pub const ALL: [Naming; 5] = [Naming::Own, Naming::Module, Naming::Exported, Naming::Stock, Naming::Bare];
 
     /// The names under which a file holds a tensor: several where it holds its rows apart.
     pub fn parts(self, architecture: &Architecture, tensor: &Tensor) -> Vec<String> {
@@ -49,8 +48,8 @@ impl Naming {
             ".num_batches_tracked",
         ];
         const STARTS: [&str; 6] = ["cls.", "classifier.", "score.", "qa_outputs.", "lm_head.", "vit.pooler."];
-        self != Naming::Own
-            && (ENDS.iter().any(|end| name.ends_with(end)) || STARTS.iter().any(|start| name.starts_with(start)))
+        ENDS.iter().any(|end| name.ends_with(end))
+            || self != Naming::Own && STARTS.iter().any(|start| name.starts_with(start))
     }
 }
 
@@ -87,7 +86,9 @@ fn vit(tensor: &Tensor) -> Vec<String> {
     vec![match name.as_str() {
         "cls_token" => "vit.embeddings.cls_token".to_owned(),
         "pos_embed" => "vit.embeddings.position_embeddings".to_owned(),
-        name if name.starts_with("patch_embed") => format!("vit.embeddings.patch_embeddings.projection.{kind}"),
+        name if name.starts_with("patch_embed") => {
+            format!("vit.embeddings.patch_embeddings.projection.{kind}")
+        }
         name if name.starts_with("norm") => format!("vit.layernorm.{kind}"),
         _ => format!("classifier.{kind}"),
     }]
