@@ -445,8 +445,8 @@ pub struct ScoringArgs {
     /// file holds, one a line. See foretell proxies.
     #[arg(long, allow_hyphen_values = true)]
     pub proxies: Option<String>,
-    /// Weights: shared (slices of one super-network), standalone (a draw per network), or a safetensors file with our names,
-    /// an export's, or those of transformers.
+    /// Weights: shared (slices of one super-network), standalone (a draw per network), or a safetensors file or a model's
+    /// folder, tensors named by us, by an export or by transformers.
     #[arg(long, default_value = "shared", value_name = "SOURCE")]
     pub weights: String,
     /// Inputs from a safetensors file: images and targets, or input_ids and labels.

@@ -150,8 +150,8 @@ impl Config<'_> {
         self.only("qkv_bias", &[true.into()])?;
         self.only("layer_norm_eps", &[json!(1e-12), json!(1e-6), json!(1e-5)])?;
         let eps = match self.get("layer_norm_eps").and_then(Value::as_f64) {
-            Some(eps) if eps == 1e-5 => "1e-5",
-            Some(eps) if eps == 1e-6 => "1e-6",
+            Some(1e-5) => "1e-5",
+            Some(1e-6) => "1e-6",
             _ => "1e-12",
         };
         let (width, layers) = (self.number("hidden_size", 768)?, self.number("num_hidden_layers", 12)?);

@@ -145,7 +145,7 @@ fn random(family: &str, i: usize, rng: &mut Rng) -> Architecture {
     let mut value = value;
     value["family"] = family.into();
     // Every third is homogeneous, so that stock classes get their share.
-    if i % 3 == 0 && !["pit", "shunted", "recurrent"].contains(&family) {
+    if i.is_multiple_of(3) && !["pit", "shunted", "recurrent"].contains(&family) {
         for list in value
             .as_object_mut()
             .unwrap()
