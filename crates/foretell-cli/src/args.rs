@@ -49,6 +49,8 @@ pub enum Command {
     Front(Shown),
     /// A study as one self-contained page: front, history, winner drawn to scale, agreement, table, how to reproduce it.
     Report(Report),
+    /// The winner of a study, a candidate or an architecture as something that trains today.
+    Export(Export),
     /// Checks a store page by page and every candidate by its digest.
     VerifyStore(StoreArgs),
     /// Brings what is intact of a damaged store into a new one; the damaged file is kept aside.
@@ -214,6 +216,34 @@ pub struct Report {
 }
 
 #[derive(Args)]
+pub struct Export {
+    /// The name of a study, an architecture's JSON file, a Hugging Face folder, or - for standard input.
+    #[arg(value_name = "STUDY|ARCH.json")]
+    pub source: String,
+    /// The folder to write. It appears whole or not at all.
+    #[arg(long, value_name = "DIR")]
+    pub to: PathBuf,
+    /// huggingface: a folder for AutoModel.from_pretrained; pytorch: one plain file; timm: a registered vision
+    /// transformer; json: the architecture alone.
+    #[arg(long, default_value = "huggingface", value_name = "FORMAT")]
+    pub target: String,
+    /// This candidate of the study instead of its best.
+    #[arg(long, value_name = "N")]
+    pub trial: Option<u64>,
+    /// Seed of the weights: those that foretell score draws with it.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Write code and configuration alone.
+    #[arg(long)]
+    pub no_weights: bool,
+    /// Replace an earlier export.
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Args)]
 pub struct Algorithms {
     /// An algorithm's name. Without one: the list.
     pub algorithm: Option<String>,
@@ -249,7 +279,8 @@ pub struct Sample {
 
 #[derive(Args)]
 pub struct Count {
-    /// Architectures: JSON files (one object, or one a line), or - for standard input.
+    /// Architectures: JSON files (one object, or one a line), Hugging Face folders or config.json files, or - for
+    /// standard input.
     #[arg(required = true)]
     pub architectures: Vec<String>,
     /// Set a field of every architecture, e.g. mode=published.
@@ -262,7 +293,8 @@ pub struct Count {
 
 #[derive(Args)]
 pub struct Score {
-    /// Architectures: JSON files (one object, or one a line), or - for standard input.
+    /// Architectures: JSON files (one object, or one a line), Hugging Face folders or config.json files, or - for
+    /// standard input.
     #[arg(required = true)]
     pub architectures: Vec<String>,
     /// Show the addends of every score.
@@ -274,7 +306,8 @@ pub struct Score {
 
 #[derive(Args)]
 pub struct Rank {
-    /// Architectures: JSON files (one object, or one a line), or - for standard input.
+    /// Architectures: JSON files (one object, or one a line), Hugging Face folders or config.json files, or - for
+    /// standard input.
     #[arg(required = true)]
     pub architectures: Vec<String>,
     #[command(flatten)]
@@ -416,7 +449,8 @@ pub struct ScoringArgs {
     /// file holds, one a line. See foretell proxies.
     #[arg(long, allow_hyphen_values = true)]
     pub proxies: Option<String>,
-    /// Weights: shared (slices of one super-network), standalone (a draw per network), or a safetensors file.
+    /// Weights: shared (slices of one super-network), standalone (a draw per network), or a safetensors file or a model's
+    /// folder, tensors named by us, by an export or by transformers.
     #[arg(long, default_value = "shared", value_name = "SOURCE")]
     pub weights: String,
     /// Inputs from a safetensors file: images and targets, or input_ids and labels.

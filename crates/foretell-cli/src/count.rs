@@ -4,9 +4,10 @@ use crate::args::{Count, assignment};
 use crate::output::{self, grouped, short};
 use foretell::architecture::{Architecture, Counter, Part};
 use foretell::error::{Error, Result};
-use foretell::space;
+use foretell::{hub, space};
 use serde_json::{Map, Value, json};
 use std::io::Read;
+use std::path::Path;
 
 /// No architecture file is this large; one that is will not fill the memory.
 const MAX_BYTES: u64 = 64 << 20;
@@ -37,8 +38,15 @@ pub fn run(args: &Count, json: bool) -> Result<()> {
     Ok(())
 }
 
-/// One object or one a line; a file, or standard input.
+/// One object or one a line; a file, standard input, or a folder of transformers.
 pub fn read(source: &str) -> Result<Vec<Architecture>> {
+    let inside = Path::new(source).join("config.json");
+    if source != "-" && Path::new(source).is_dir() {
+        if !inside.is_file() {
+            return Err(Error::input(source, "is a folder without a config.json"));
+        }
+        return read(&inside.display().to_string());
+    }
     let mut text = String::new();
     let failed = |e| Error::Read { path: source.into(), source: e };
     let size = if source == "-" {
@@ -57,7 +65,11 @@ pub fn read(source: &str) -> Result<Vec<Architecture>> {
     for value in serde_json::Deserializer::from_str(&text).into_iter::<Value>() {
         let value = value.map_err(|e| Error::input(source, format!("is not JSON: {e}")))?;
         let place = format!("{source}, architecture {}", architectures.len() + 1);
-        architectures.push(space::read_architecture(&value).map_err(|e| e.at(place))?);
+        let architecture = match hub::is_config(&value) {
+            true => hub::read(&value, Path::new(source).parent().unwrap_or(Path::new("."))),
+            false => space::read_architecture(&value),
+        };
+        architectures.push(architecture.map_err(|e| e.at(place))?);
     }
     if architectures.is_empty() {
         return Err(Error::input(source, "holds no architecture"));

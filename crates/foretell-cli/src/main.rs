@@ -7,6 +7,7 @@ mod calibrate;
 mod count;
 mod discover;
 mod doctor;
+mod export;
 mod output;
 mod progress;
 mod proxies;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Best(args) => studies::best(&args, json),
         Command::Front(args) => studies::front(&args, json),
         Command::Report(args) => report::run(&args, json),
+        Command::Export(args) => export::run(&args, json),
         Command::VerifyStore(args) => studies::verify(&args, json),
         Command::Repair(args) => studies::repair(&args, json),
         Command::Merge(args) => studies::merge(&args, json),

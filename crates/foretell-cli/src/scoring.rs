@@ -7,6 +7,9 @@ use foretell::proxy::Request;
 use foretell::score::{Cache, Options, Precision, Source};
 use std::path::{Path, PathBuf};
 
+/// The weights of a model's folder.
+const WEIGHTS: &str = "model.safetensors";
+
 /// A list of proxies with what stands in files, one a line, in place of `@FILE`; lines from `#` on are remarks.
 pub fn written(list: &str) -> Result<String> {
     let Some(path) = list.trim().strip_prefix('@') else { return Ok(list.to_owned()) };
@@ -52,8 +55,13 @@ impl ScoringArgs {
             "shared" => Source::Shared,
             "standalone" => Source::Standalone,
             file if Path::new(file).is_file() => Source::File(file.into()),
+            folder if Path::new(folder).join(WEIGHTS).is_file() => {
+                Source::File(Path::new(folder).join(WEIGHTS))
+            }
             other => {
-                let message = format!("'{other}' is neither shared nor standalone nor a file");
+                let message = format!(
+                    "'{other}' is neither shared nor standalone nor a file, nor a folder with {WEIGHTS}"
+                );
                 return Err(Error::input("--weights", message));
             }
         };

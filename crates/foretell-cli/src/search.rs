@@ -223,8 +223,11 @@ fn report(
         Some("foretell.db") | None => String::new(),
         Some(path) => format!(" --store {path}"),
     };
+    // The knee of a front, or what was measured to be faster, is not what `best` says.
+    let trial = if loaded.best() == Some(winner) { String::new() } else { format!(" --trial {winner}") };
     output::line(format!(
-        "\nNext:\n  foretell best {name}{store} --json > winner.json && foretell score winner.json\n  \
+        "\nNext:\n  foretell export {name}{store}{trial} --to winner    a folder for transformers, with weights and train.py\n  \
+         foretell best {name}{store} --json > winner.json && foretell score winner.json\n  \
          foretell show {name}{store}                 all candidates, best first\n  \
          foretell report {name}{store}               one page with charts, to open in a browser\n  \
          foretell search … --proxy dss++{store}      by the score of T-Razor: a pass per candidate\n  \

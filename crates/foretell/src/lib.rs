@@ -13,6 +13,7 @@
 //! 9. [`benchmark`]: published tables of really trained networks, and how well proxies rank them.
 //! 10. [`discover`]: proxies as search points: formulas found and ranked, calibration from a few labels.
 //! 11. [`report`]: a study as one page, its charts as drawings.
+//! 12. [`export`]: a network as a folder that trains today; [`hub`]: networks of others as architectures.
 //!
 //! [`seed`] makes every random generator, [`catalogue`] finds things by name, [`error`] says what went wrong and what
 //! to do about it.
@@ -28,6 +29,8 @@ pub mod discover;
 #[allow(unsafe_code)] // The one module that may; each use says why it is sound.
 pub mod engine;
 pub mod error;
+pub mod export;
+pub mod hub;
 pub mod latency;
 pub mod network;
 pub mod probe;

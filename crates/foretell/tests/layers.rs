@@ -41,6 +41,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &["architecture", "catalogue", "error", "probe", "proxy", "rank", "score", "search", "seed"],
     ),
     ("report", &["architecture", "error", "proxy", "rank", "search", "seed", "space", "store", "study"]),
+    ("export", &["architecture", "catalogue", "error", "network"]),
+    ("hub", &["architecture", "catalogue", "error", "space"]),
     ("benchmark", &["architecture", "catalogue", "error", "proxy", "rank", "score", "space"]),
 ];
 

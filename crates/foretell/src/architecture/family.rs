@@ -242,6 +242,10 @@ pub(super) fn write_fields(architecture: &Architecture, object: &mut Map<String,
     let (mut at, mut column) = (0, 0);
     for field in architecture.family().fields() {
         let value = match field.scope {
+            Scope::Whole if field.unsaid && Some(architecture.head()[at]) == field.default => {
+                at += 1;
+                continue;
+            }
             Scope::Whole => field.write(architecture.head()[at]),
             Scope::List(n) => {
                 let list = architecture.head()[at..at + n].iter().map(|value| field.write(*value));

@@ -53,6 +53,8 @@ pub struct Field {
     pub list_default: &'static [u32],
     /// One sentence for people.
     pub doc: &'static str,
+    /// Whether the default is left unsaid in JSON, so that networks keep the id they had before the field was there.
+    pub unsaid: bool,
 }
 
 /// A whole number between `min` and `max`.
@@ -84,12 +86,26 @@ pub const fn flag() -> Field {
 
 impl Field {
     const fn new(kind: Kind) -> Self {
-        Field { key: "", aliases: &[], kind, scope: Scope::Whole, default: None, list_default: &[], doc: "" }
+        Field {
+            key: "",
+            aliases: &[],
+            kind,
+            scope: Scope::Whole,
+            default: None,
+            list_default: &[],
+            doc: "",
+            unsaid: false,
+        }
     }
     /// The value where nothing is said.
     pub const fn or(mut self, default: u32) -> Self {
         self.default = Some(default);
         self
+    }
+    /// The value where nothing is said, and which is not said: for fields that came later.
+    pub const fn or_unsaid(mut self, default: u32) -> Self {
+        self.unsaid = true;
+        self.or(default)
     }
     /// The default of a list, entry by entry.
     pub const fn or_list(mut self, default: &'static [u32]) -> Self {

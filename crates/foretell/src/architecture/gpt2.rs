@@ -7,7 +7,7 @@
 //! the output projection, head widths mixed up), so only the exact one is offered.
 
 use super::adaptive::Adaptive;
-use super::field::{count, dim, flag, optional, schema};
+use super::field::{count, dim, flag, name, offset, optional, schema};
 use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, Positions, Role, Visitor};
 
 schema! {
@@ -28,6 +28,8 @@ schema! {
         d_embed: optional().alias(&["embed_dim"]);
         /// Factor by which embedding widths shrink from cluster to cluster.
         div_val: count(1, 1024).or(1).alias(&["embed_div", "k"]);
+        /// Words in and out: adaptive, or plain as in GPT-2 itself: one table, neither scaled nor biased.
+        head: name(&["adaptive", "plain"]).or_unsaid(0);
     }
     lists {
         /// Where the vocabulary is cut into clusters; cuts beyond its size do nothing.
@@ -42,6 +44,10 @@ schema! {
 }
 
 impl Gpt2<'_> {
+    /// Whether words go in and out by one table, neither scaled nor biased.
+    pub fn plain(&self) -> bool {
+        self.head() == 1
+    }
     /// The adaptive embedding and softmax.
     pub fn adaptive(&self) -> Adaptive {
         Adaptive {
@@ -49,7 +55,7 @@ impl Gpt2<'_> {
             model: self.d_model(),
             embed: if self.d_embed() == 0 { self.d_model() } else { self.d_embed() },
             div: self.div_val(),
-            cutoffs: [0, 1, 2].map(|i| self.cutoffs(i)),
+            cutoffs: [0, 1, 2].map(|i| if self.plain() { 0 } else { self.cutoffs(i) }),
             tied: self.tie_projs() == 1,
         }
     }
@@ -69,7 +75,13 @@ impl super::Family for Family {
         &CARD
     }
     fn check(&self, a: &Architecture) -> Result<(), String> {
-        Gpt2(a).adaptive().check()
+        let adaptive = Gpt2(a).adaptive();
+        if Gpt2(a).plain() && adaptive.projected() {
+            return Err(
+                "a plain head has no embeddings of another width: leave out d_embed and div_val".into()
+            );
+        }
+        adaptive.check()
     }
     fn check_position(&self, a: &Architecture, i: usize) -> Result<(), String> {
         let v = Gpt2(a);
@@ -81,7 +93,12 @@ impl super::Family for Family {
 
     fn outside(&self, a: &Architecture, w: &mut Visitor) {
         let v = Gpt2(a);
-        v.adaptive().weights(w);
+        if v.plain() {
+            let table = "model.transformer.wte.emb_layers.{}.weight";
+            w.table(table, Role::Embedding, &[v.vocab_size(), v.d_model()], Init::Normal(0.02));
+        } else {
+            v.adaptive().weights(w);
+        }
         w.table(
             "model.transformer.wpe.weight",
             Role::Position,
@@ -123,6 +140,15 @@ impl super::Family for Family {
         let v = Gpt2(a);
         let t = v.context_len();
         t * (8 * v.d_model() + 2 * v.d_inner(i)) + v.n_head(i) * t * t
+    }
+    /// A plain head has no clusters.
+    fn canonicalise(&self, values: &mut Vec<u32>) {
+        const CUTS: usize = offset(FIELDS, "cutoffs");
+        if values[offset(FIELDS, "head")] == 1 {
+            values[CUTS..CUTS + 3].fill(0);
+            values[offset(FIELDS, "tie_projs")] = 1;
+            values[offset(FIELDS, "d_embed")] = 0;
+        }
     }
     fn ffn_and_width(&self, a: &Architecture, i: usize) -> Option<(u64, u64)> {
         Some((Gpt2(a).d_inner(i), Gpt2(a).d_model()))

@@ -33,6 +33,10 @@ schema! {
         counting: name(&["full", "lonas"]).or(0);
         /// Rank of the adapter on the down projection; none: no adapter.
         down_rank: optional();
+        /// Base of the rotary positions.
+        rope_theta: count(1, 1 << 30).or_unsaid(10_000);
+        /// What norms add to the mean square.
+        norm_eps: name(&["1e-6", "1e-5"]).or_unsaid(0);
     }
     lists {}
     positions {
@@ -50,6 +54,10 @@ schema! {
 }
 
 impl Llama<'_> {
+    /// [`Llama::norm_eps`] as a number.
+    pub fn eps(&self) -> f64 {
+        [1e-6, 1e-5][self.norm_eps() as usize]
+    }
     /// Width of all query heads, and of all key heads.
     pub fn widths(&self, layer: usize) -> (u64, u64) {
         let heads = self.num_heads(layer);

@@ -89,6 +89,11 @@ impl Op {
     /// The activations.
     pub const ACTIVATIONS: [Op; 3] = [Op::Tanh, Op::Sigmoid, Op::LeakyRelu];
 
+    /// The name in recipes.
+    pub fn name(self) -> &'static str {
+        OPS[self as usize]
+    }
+
     fn arity(self) -> std::ops::RangeInclusive<usize> {
         match self {
             Op::Linear => 1..=3,

@@ -37,6 +37,8 @@ schema! {
         abs_pos: flag().or(1).alias(&["absolute_position"]);
         /// What feeds the head: the mean of the patch tokens or the class token.
         pooling: name(&["mean", "class"]).or(0);
+        /// What norms add to the variance.
+        norm_eps: name(&["1e-5", "1e-6", "1e-12"]).or_unsaid(0);
     }
     lists {}
     positions {
@@ -64,6 +66,10 @@ impl Vit<'_> {
     /// Feed-forward width of a layer.
     pub fn ffn(&self, layer: usize) -> u64 {
         self.embed_dim() * self.mlp_ratio(layer) / 1000
+    }
+    /// [`Vit::norm_eps`] as a number.
+    pub fn eps(&self) -> f64 {
+        [1e-5, 1e-6, 1e-12][self.norm_eps() as usize]
     }
     fn patch_inputs(&self) -> u64 {
         self.channels() * self.patch_size() * self.patch_size()

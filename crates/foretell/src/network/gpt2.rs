@@ -9,6 +9,7 @@ use crate::engine::scalar::Scalar;
 
 const EPS: f64 = 1e-5;
 const MASKED: f64 = -1e4;
+const WORDS: &str = "model.transformer.wte.emb_layers.{}.weight";
 const POSITIONS: &str = "model.transformer.wpe.weight";
 const NORM_1: Names = ["model.transformer.h.{}.ln_1.weight", "model.transformer.h.{}.ln_1.bias"];
 const QKV: Names = ["model.transformer.h.{}.attn.c_attn.weight", "model.transformer.h.{}.attn.c_attn.bias"];
@@ -25,7 +26,13 @@ pub(super) fn forward<S: Scalar>(
 ) -> Output {
     let v = Gpt2(architecture);
     let Input::Tokens { ids, batch, labels, .. } = input else { panic!("a GPT-2 decoder reads tokens") };
-    let words = adaptive::embed(&v.adaptive(), ids, tape);
+    let words = match v.plain() {
+        true => {
+            let table = tape.param(WORDS, [0, 0]);
+            tape.words(ids, table, None)
+        }
+        false => adaptive::embed(&v.adaptive(), ids, tape),
+    };
     let positions = tape.param(POSITIONS, [0, 0]);
     let x = tape.add_table(words, positions, *batch);
     let mut x = tape.dropout(x);
@@ -51,11 +58,19 @@ pub(super) fn forward<S: Scalar>(
         x = tape.block(i, x);
     }
     let features = tape.layer_norm(x, NORM, [0, 0], EPS);
+    if v.plain() {
+        let table = tape.param(WORDS, [0, 0]);
+        return tape.language_model(features, table, None, labels);
+    }
     adaptive::softmax(&v.adaptive(), features, labels, tape)
 }
 
 /// Scores of the first cluster from the features of a pass: its words, then one entry for each further cluster.
 pub fn head_logits<S: Scalar>(architecture: &Architecture, features: Value, tape: &mut Tape<'_, S>) -> Value {
+    if Gpt2(architecture).plain() {
+        let table = tape.param(WORDS, [0, 0]);
+        return tape.linear_by(features, table, None);
+    }
     adaptive::head_logits(&Gpt2(architecture).adaptive(), features, tape)
 }
 
@@ -72,5 +87,20 @@ mod tests {
             object.as_object_mut().unwrap().extend(vocabulary);
             crate::space::read_architecture(&object).unwrap()
         });
+    }
+
+    #[test]
+    fn gradients_of_a_plain_head() {
+        let architecture =
+            crate::space::read_architecture(&json!({"family": "gpt2", "context_len": 6, "n_layer": 2,
+            "d_model": 8, "n_head": [2, 4], "d_inner": [10, 6], "vocab_size": 7, "head": "plain"}))
+            .unwrap();
+        let input = super::Input::Tokens {
+            ids: vec![1, 5, 0, 2, 6, 3],
+            types: Vec::new(),
+            labels: vec![5, 0, 2, 6, 3, 1],
+            batch: 2,
+        };
+        check::gradients(&architecture, &input);
     }
 }

@@ -6,8 +6,6 @@ use crate::architecture::{Architecture, Llama};
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::scalar::Scalar;
 
-const EPS: f64 = 1e-6;
-const ROTARY_BASE: f64 = 10_000.0;
 const EMBEDDING: &str = "model.embed_tokens.weight";
 const NORM_1: &str = "model.layers.{}.input_layernorm.weight";
 const NORM_2: &str = "model.layers.{}.post_attention_layernorm.weight";
@@ -40,6 +38,7 @@ pub(super) fn forward<S: Scalar>(
     let v = Llama(architecture);
     let Input::Tokens { ids, batch, labels, .. } = input else { panic!("a decoder of text reads tokens") };
     let (batch, embedding) = (*batch, tape.param(EMBEDDING, [0, 0]));
+    let (eps, base) = (v.eps(), v.rope_theta() as f64);
     let mut x = tape.words(ids, embedding, None);
     x = tape.embedded(x);
     for i in 0..v.num_layers() as usize {
@@ -50,18 +49,18 @@ pub(super) fn forward<S: Scalar>(
         let attention =
             Attention { kv_heads: narrow as usize / head_dim, ..Attention::new(heads, head_dim, causal) };
         let norm = tape.param(NORM_1, at);
-        let h = tape.rms_norm(x, norm, EPS);
+        let h = tape.rms_norm(x, norm, eps);
         let [q, k, values] = [0, 1, 2].map(|n| {
             let [weight, bias] = QKV[n];
             let names = [weight, if v.attention_bias() == 1 { bias } else { "" }];
             tape.adapted_linear(h, names, QKV_ADAPTERS[n], at)
         });
-        let [q, k] = [q, k].map(|value| tape.rotate(value, head_dim, ROTARY_BASE, batch));
+        let [q, k] = [q, k].map(|value| tape.rotate(value, head_dim, base, batch));
         let context = tape.attention([q, k, values], attention, batch, i);
         let h = tape.linear(context, OUT, at);
         x = tape.add(x, h);
         let norm = tape.param(NORM_2, at);
-        let h = tape.rms_norm(x, norm, EPS);
+        let h = tape.rms_norm(x, norm, eps);
         let gate = tape.adapted_linear(h, GATE, GATE_ADAPTER, at);
         let up = tape.adapted_linear(h, UP, UP_ADAPTER, at);
         let h = tape.swiglu(gate, up, i);
@@ -70,7 +69,7 @@ pub(super) fn forward<S: Scalar>(
         x = tape.block(i, x);
     }
     let norm = tape.param("model.norm.weight", [0, 0]);
-    let features = tape.rms_norm(x, norm, EPS);
+    let features = tape.rms_norm(x, norm, eps);
     let head = if v.tie_embeddings() == 1 { embedding } else { tape.param("lm_head.weight", [0, 0]) };
     tape.language_model(features, head, None, labels)
 }

@@ -11,6 +11,7 @@ pub mod gpt2;
 mod gradients;
 mod layer;
 mod llama;
+mod names;
 mod pit;
 mod recurrent;
 mod shunted;
@@ -20,6 +21,7 @@ mod vit;
 mod weights;
 
 pub use gradients::WeightGradients;
+pub use names::Naming;
 pub use tape::{Embedding, Mark, Reverse, Tape, Value};
 pub(crate) use weights::numbers;
 pub use weights::{Layout, Param, Supernet, Weights};

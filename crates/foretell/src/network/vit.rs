@@ -9,7 +9,6 @@ use crate::engine::conv2d::Conv2d;
 use crate::engine::relative::Grid;
 use crate::engine::scalar::Scalar;
 
-const EPS: f64 = 1e-5;
 const NORM_1: Names = ["blocks.{}.attn_layer_norm.weight", "blocks.{}.attn_layer_norm.bias"];
 const NORM_2: Names = ["blocks.{}.ffn_layer_norm.weight", "blocks.{}.ffn_layer_norm.bias"];
 const QKV: Names = ["blocks.{}.attn.qkv.weight", "blocks.{}.attn.qkv.bias"];
@@ -31,7 +30,7 @@ pub(super) fn forward<S: Scalar>(
     let v = Vit(architecture);
     let Input::Images { pixels, batch, .. } = input else { panic!("a vision transformer reads images") };
     let (batch, side, patch) = (*batch, v.image_size() as usize, v.patch_size() as usize);
-    let grid = side / patch;
+    let (grid, eps) = (side / patch, v.eps());
     let conv = Conv2d {
         inputs: v.channels() as usize,
         outputs: v.embed_dim() as usize,
@@ -59,13 +58,13 @@ pub(super) fn forward<S: Scalar>(
             let max = v.max_relative_position() as usize;
             (Grid { rows: grid, cols: grid, class: true, max }, TABLES.map(|name| tape.param(name, at)))
         });
-        let h = tape.layer_norm(x, NORM_1, at, EPS);
+        let h = tape.layer_norm(x, NORM_1, at, eps);
         let qkv = tape.linear(h, QKV, at);
         let context = tape.self_attention(qkv, attention, batch, relative, i);
         let out = tape.linear(context, PROJ, at);
         let out = tape.drop_path(out, batch, (i, depth));
         x = tape.add(x, out);
-        let h = tape.layer_norm(x, NORM_2, at, EPS);
+        let h = tape.layer_norm(x, NORM_2, at, eps);
         let h = tape.linear(h, FC1, at);
         let h = tape.activation(h, Activation::Gelu, i);
         let h = tape.linear(h, FC2, at);
@@ -74,7 +73,7 @@ pub(super) fn forward<S: Scalar>(
         x = tape.block(i, x);
     }
     let tokens = grid * grid + 1;
-    let features = tape.layer_norm(x, ["norm.weight", "norm.bias"], [0, 0], EPS);
+    let features = tape.layer_norm(x, ["norm.weight", "norm.bias"], [0, 0], eps);
     let pooled = tape.mean_rows(features, batch, if v.pooling() == 0 { (1, tokens) } else { (0, 1) });
     tape.mark(Mark::Pooled, pooled);
     let logits = tape.linear(pooled, ["head.weight", "head.bias"], [0, 0]);

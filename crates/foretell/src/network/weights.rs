@@ -2,6 +2,7 @@
 //!
 //! Gradients have the same layout, so the gradient of a tensor is the same range of another buffer.
 
+use super::Naming;
 use crate::architecture::{Architecture, Form, Init, Role, Tensor};
 use crate::engine::matmul::{Mat, MatMut};
 use crate::engine::scalar::Scalar;
@@ -141,9 +142,16 @@ impl<S: Scalar> Weights<S> {
         Self::shared(architecture, Seed(own))
     }
 
-    /// Weights from a safetensors file, by the names of [`Tensor::name`]. Names the file has beyond these are refused.
+    /// Weights from a safetensors file, named in any way of [`Naming`]. Tensors it has beyond these are refused.
     pub fn read(architecture: &Architecture, path: &Path) -> Result<Self> {
-        Self::read_named(architecture, path, &|name| name.to_owned())
+        let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
+        let file = parse(&bytes, path)?;
+        let first = &architecture.tensors()[0];
+        let holds = |naming: &&Naming| held(&file, &naming.parts(architecture, first)[0]).is_some();
+        let naming = *Naming::ALL.iter().find(holds).unwrap_or(&Naming::Own);
+        Self::take(architecture, &file, path, &|tensor| naming.parts(architecture, tensor), &|name| {
+            naming.allows(name)
+        })
     }
 
     /// [`Weights::read`] from a file with names of its own; `rename` gives the file's name for each of ours.
@@ -153,29 +161,60 @@ impl<S: Scalar> Weights<S> {
         rename: &dyn Fn(&str) -> String,
     ) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
-        let place = || path.display().to_string();
-        let file = safetensors::SafeTensors::deserialize(&bytes)
-            .map_err(|e| Error::input(place(), e.to_string()))?;
+        let names = |tensor: &Tensor| vec![rename(&tensor.name())];
+        Self::take(architecture, &parse(&bytes, path)?, path, &names, &|_| false)
+    }
+
+    /// Every tensor from its parts in a file, which must be all there is but for what `allowed` says.
+    fn take(
+        architecture: &Architecture,
+        file: &safetensors::SafeTensors,
+        path: &Path,
+        names: &dyn Fn(&Tensor) -> Vec<String>,
+        allowed: &dyn Fn(&str) -> bool,
+    ) -> Result<Self> {
+        let wrong = |message: String| Error::input(path.display().to_string(), message);
         let layout = Layout::of(architecture);
         let mut weights = Self::zeros(layout.clone());
+        let mut known = FxHashSet::default();
         for (param, tensor) in layout.tensors() {
-            let name = rename(&tensor.name());
-            let view =
-                file.tensor(&name).map_err(|_| Error::input(place(), format!("has no tensor {name}")))?;
-            let values = numbers(&view)
-                .ok_or_else(|| Error::input(place(), format!("{name} is neither f32 nor f64")))?;
+            let (mut values, mut shapes) = (Vec::with_capacity(tensor.len() as usize), Vec::new());
+            let names = names(tensor);
+            for name in &names {
+                let (name, view) = held(file, name).ok_or_else(|| wrong(format!("has no tensor {name}")))?;
+                let part = numbers(&view).ok_or_else(|| {
+                    wrong(format!("{name} is of {:?}: f32, f64, f16 and bf16 are read", view.dtype()))
+                })?;
+                values.extend(part);
+                shapes.push(view.shape().to_vec());
+                known.insert(name);
+            }
             if values.len() as u64 != tensor.len() {
-                let message = format!("{name} has shape {:?}, the architecture's is {tensor}", view.shape());
-                return Err(Error::input(place(), message));
+                let names = names.join(", ");
+                return Err(wrong(format!("{names} has shape {shapes:?}, the architecture's is {tensor}")));
             }
             weights.get_mut(param).iter_mut().zip(values).for_each(|(x, value)| *x = S::from_f64(value));
         }
-        let names: FxHashSet<String> = layout.tensors().map(|(_, tensor)| rename(&tensor.name())).collect();
-        match file.names().into_iter().find(|name| !names.contains(*name)) {
-            Some(name) => Err(Error::input(place(), format!("holds {name}, which the architecture has not"))),
+        match file.names().into_iter().find(|name| !known.contains(*name) && !allowed(name)) {
+            Some(name) => Err(wrong(format!("holds {name}, which the architecture has not"))),
             None => Ok(weights),
         }
     }
+}
+
+fn parse<'b>(bytes: &'b [u8], path: &Path) -> Result<safetensors::SafeTensors<'b>> {
+    safetensors::SafeTensors::deserialize(bytes)
+        .map_err(|e| Error::input(path.display().to_string(), e.to_string()))
+}
+
+/// A tensor under its name, or under the one it had when norms had gains called gamma.
+fn held<'f>(
+    file: &'f safetensors::SafeTensors,
+    name: &str,
+) -> Option<(String, safetensors::tensor::TensorView<'f>)> {
+    let former =
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta");
+    [name.to_owned(), former].into_iter().find_map(|name| file.tensor(&name).ok().map(|view| (name, view)))
 }
 
 /// The values of a floating-point tensor file entry.
@@ -190,8 +229,28 @@ pub(crate) fn numbers(view: &safetensors::tensor::TensorView) -> Option<Vec<f64>
                 .map(|b| f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]))
                 .collect(),
         ),
+        safetensors::Dtype::BF16 => Some(
+            data.chunks_exact(2)
+                .map(|b| f64::from(f32::from_bits(u32::from(u16::from_le_bytes([b[0], b[1]])) << 16)))
+                .collect(),
+        ),
+        safetensors::Dtype::F16 => {
+            Some(data.chunks_exact(2).map(|b| half(u16::from_le_bytes([b[0], b[1]]))).collect())
+        }
         _ => None,
     }
+}
+
+/// A number of sixteen bits: sign, five bits of exponent, ten of mantissa.
+fn half(bits: u16) -> f64 {
+    let (exponent, mantissa) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
+    let size = match exponent {
+        0 => mantissa * 2f64.powi(-24),
+        31 if mantissa == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1.0 + mantissa / 1024.0) * 2f64.powi(exponent - 15),
+    };
+    if bits >> 15 == 1 { -size } else { size }
 }
 
 /// A super-network without end: what was drawn once is kept, and candidates are slices of it.

@@ -1,0 +1,33 @@
+//! One plain file with all layers and sizes, and its weights: nothing but torch is needed.
+
+use super::python::source;
+use super::sizes::Sizes;
+use super::{Export, File, Format, card, tensors};
+use crate::error::Result;
+use crate::network::Naming;
+
+/// See the [module documentation](self).
+pub struct PyTorch;
+
+impl Format for PyTorch {
+    fn name(&self) -> &'static str {
+        "pytorch"
+    }
+
+    fn about(&self) -> &'static str {
+        "one plain file, model.py, that needs nothing but torch"
+    }
+
+    fn files(&self, export: &Export) -> Result<Vec<File>> {
+        let (a, source) = (export.architecture, source(export.architecture));
+        let mut files = vec![
+            ("model.py".to_owned(), source.model(&Sizes::of(a).literal(), false).into_bytes()),
+            ("README.md".to_owned(), card::pytorch(export).into_bytes()),
+        ];
+        if let Some(weights) = tensors(export, Naming::Module)? {
+            files.push(weights);
+            files.push(("train.py".to_owned(), source.train(None, &card::constants(a)).into_bytes()));
+        }
+        Ok(files)
+    }
+}

@@ -1,0 +1,35 @@
+//! A vision transformer as a registered model of timm.
+
+use super::python::{Task, source};
+use super::sizes::Sizes;
+use super::{Export, File, Format, card, tensors};
+use crate::error::{Error, Result};
+use crate::network::Naming;
+
+/// See the [module documentation](self).
+pub struct Timm;
+
+impl Format for Timm {
+    fn name(&self) -> &'static str {
+        "timm"
+    }
+
+    fn about(&self) -> &'static str {
+        "model.py that registers a vision transformer with timm"
+    }
+
+    fn files(&self, export: &Export) -> Result<Vec<File>> {
+        let (a, source) = (export.architecture, source(export.architecture));
+        if source.task != Task::Image {
+            let message =
+                format!("holds vision transformers, not {}: take huggingface or pytorch", a.family().name());
+            return Err(Error::input("timm", message));
+        }
+        let mut files = vec![
+            ("model.py".to_owned(), source.model(&Sizes::of(a).literal(), true).into_bytes()),
+            ("README.md".to_owned(), card::timm(export, source.name).into_bytes()),
+        ];
+        files.extend(tensors(export, Naming::Module)?);
+        Ok(files)
+    }
+}
