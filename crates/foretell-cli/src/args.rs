@@ -3,9 +3,11 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use foretell::architecture::Counter;
 use foretell::benchmark::{Benchmark, Column};
+use foretell::data::{Data, Tokeniser};
 use foretell::error::{Error, Result};
 use foretell::space::{Bound, Limits};
-use foretell::study::{Evaluator, External, Shard, Table};
+use foretell::study::{Evaluator, External, Shard, Table, Trained};
+use foretell::train::Recipe;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,6 +75,12 @@ pub enum Command {
     Proxies(Proxies),
     /// How well proxies rank real trained networks, beside the trivial baselines.
     Bench(Bench),
+    /// Makes a table of trained networks of one's own, for `bench`.
+    Benchmark(BenchmarkArgs),
+    /// Trains a network for real: loss curve, final numbers, checkpoint. The same command again continues.
+    Train(Train),
+    /// Trains the best of a study and random networks of their size: does the search beat chance?
+    Verify(Verify),
     /// Searches the proxy itself: formulas over six statistics, found on some trained networks and judged by others.
     Discover(Discover),
     /// Turns a handful of labels into the simplest proxy that they cannot tell from a better one.
@@ -129,10 +137,12 @@ pub struct Search {
 /// Who says how good networks really are.
 #[derive(Args)]
 pub struct EvaluateArgs {
-    /// Evaluate by a benchmark of trained networks, exactly those: its name, or name:column. etas asks while it
-    /// searches, the others about their best in the end.
-    #[arg(long, value_name = "TABLE[:COLUMN]", conflicts_with = "evaluate_with")]
+    /// Evaluate by a benchmark of trained networks, exactly those: its name, or name:column; or by training: train. etas
+    /// asks while it searches, the others about their best in the end.
+    #[arg(long, value_name = "TABLE[:COLUMN]|train", conflicts_with = "evaluate_with")]
     pub evaluate: Option<String>,
+    #[command(flatten)]
+    pub training: TrainingArgs,
     /// Evaluate by a command, run by sh: {dir} is a folder with architecture.json and counts.json; the last line that it
     /// prints is the value.
     #[arg(long, value_name = "COMMAND")]
@@ -149,13 +159,18 @@ pub struct EvaluateArgs {
     /// How often a command that failed is run again.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub evaluate_retries: u32,
-    /// The folder that holds the benchmarks. Default: FORETELL_BENCHMARKS, else ../shared/benchmarks.
+    /// The folder that holds the benchmarks. Default: FORETELL_BENCHMARKS, else
+    /// ../shared/benchmarks; what ships with the program is always there.
     #[arg(long, value_name = "FOLDER")]
     pub data: Option<PathBuf>,
 }
 
 impl EvaluateArgs {
     pub fn evaluator(&self) -> Result<Option<Arc<dyn Evaluator>>> {
+        if self.evaluate.as_deref() == Some("train") {
+            let (data, recipe) = (self.training.open()?, self.training.recipe()?);
+            return Ok(Some(Arc::new(Trained::new(data, recipe)?)));
+        }
         if let Some(table) = &self.evaluate {
             return Ok(Some(Arc::new(Table::find(self.data.as_deref(), table, self.evaluate_lower)?)));
         }
@@ -163,6 +178,123 @@ impl EvaluateArgs {
         let limit = Duration::from_secs_f64(self.evaluate_timeout);
         Ok(Some(Arc::new(External::new(command, limit, self.evaluate_retries, self.evaluate_lower)?)))
     }
+}
+
+/// What networks are trained on, and how.
+#[derive(Args)]
+pub struct TrainingArgs {
+    /// Text or images to train on; see docs/train.md for the layouts. Default: the text that ships with the program.
+    #[arg(long, value_name = "PATH")]
+    pub on: Option<PathBuf>,
+    /// How text becomes tokens: bytes, or bpe:N for N byte pairs learned from it.
+    #[arg(long, value_name = "bytes|bpe:N", default_value = "bytes", value_parser = |text: &str| text.parse::<Tokeniser>().map_err(|e| e.to_string()))]
+    pub tokeniser: Tokeniser,
+    /// The side that image files are brought to.
+    #[arg(long, value_name = "PIXELS")]
+    pub image_size: Option<u32>,
+    /// A recipe (.toml): steps, batch, optimiser, rate and so on.
+    #[arg(long, value_name = "FILE")]
+    pub recipe: Option<PathBuf>,
+    /// Set a value of the recipe, e.g. steps=1000, optimiser=lamb, rate=0.01. See docs/train.md.
+    #[arg(long = "with", value_name = "KEY=VALUE")]
+    pub with: Vec<String>,
+}
+
+impl TrainingArgs {
+    pub fn open(&self) -> Result<Data> {
+        match &self.on {
+            Some(path) => {
+                let cache = crate::scoring::cache_folder(None).map(|folder| folder.join("tokens"));
+                Data::open(path, self.tokeniser, cache.as_deref(), self.image_size)
+            }
+            None => Data::demo(self.tokeniser),
+        }
+    }
+
+    pub fn recipe(&self) -> Result<Recipe> {
+        let mut values = match &self.recipe {
+            Some(path) => {
+                let place = path.display().to_string();
+                let text = std::fs::read_to_string(path)
+                    .map_err(|source| Error::Read { path: path.clone(), source })?;
+                let recipe: Recipe = foretell::train::Recipe::parse(&text).map_err(|e| e.at(place))?;
+                serde_json::to_value(recipe).expect("a recipe is plain data")
+            }
+            None => serde_json::to_value(Recipe::default()).expect("a recipe is plain data"),
+        };
+        for text in &self.with {
+            let (key, value) = assignment(text)?;
+            values[key] = value;
+        }
+        let recipe: Recipe =
+            serde_json::from_value(values).map_err(|e| Error::input("--with", e.to_string()))?;
+        recipe.check()?;
+        Ok(recipe)
+    }
+}
+
+#[derive(Args)]
+pub struct Train {
+    /// A network: a JSON file, or - for standard input. Vocabulary and classes are set to the data's.
+    #[arg(required_unless_present = "demo")]
+    pub architecture: Option<String>,
+    /// Train a small GPT-2 on the text that ships with the program.
+    #[arg(long, conflicts_with_all = ["architecture", "on"])]
+    pub demo: bool,
+    /// Where checkpoints go, and are gone on from. Default: trained-ID-SEED, here.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    /// Seconds between checkpoints.
+    #[arg(long, value_name = "SECONDS", default_value_t = 20.0, value_parser = seconds)]
+    pub save_every: f64,
+    /// Numbers to compute with.
+    #[arg(long, value_enum, default_value_t = PrecisionArg::F32)]
+    pub precision: PrecisionArg,
+    #[command(flatten)]
+    pub training: TrainingArgs,
+}
+
+#[derive(Args)]
+pub struct Verify {
+    /// The name of a study; see foretell studies.
+    pub study: String,
+    /// How many of the best, and how many random ones.
+    #[arg(short, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub k: u64,
+    /// Seeds that each is trained with.
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub seeds: u64,
+    /// Where runs are remembered. Default: STUDY.verified, here.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    #[command(flatten)]
+    pub training: TrainingArgs,
+}
+
+#[derive(Args)]
+pub struct BenchmarkArgs {
+    #[command(subcommand)]
+    pub command: BenchmarkCommand,
+}
+
+#[derive(Subcommand)]
+pub enum BenchmarkCommand {
+    /// Draws networks of a space, spread over sizes, and trains each; the same command again continues.
+    Build(Build),
+}
+
+#[derive(Args)]
+pub struct Build {
+    /// What to build (.toml): space, networks, parameters, recipe. See docs/train.md.
+    pub config: PathBuf,
+    /// The benchmark's folder; runs are remembered in its folder runs. Default: that of the configuration.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    /// One share of the runs, for job arrays: 3/16 is the third of sixteen. Copy the runs folders together in the end.
+    #[arg(long, value_name = "I/N", value_parser = |text: &str| Shard::parse(text).map_err(|e| e.to_string()))]
+    pub shard: Option<Shard>,
 }
 
 #[derive(Args)]
@@ -208,6 +340,9 @@ pub struct Report {
     /// Write the charts as drawings into this folder, too: front.svg, history.svg, agreement.svg, network.svg.
     #[arg(long, value_name = "FOLDER")]
     pub svg: Option<PathBuf>,
+    /// What foretell verify found, as a section with a chart: FOLDER/verification.json.
+    #[arg(long, value_name = "FILE")]
+    pub verification: Option<PathBuf>,
     /// Overwrite files that are no reports.
     #[arg(long)]
     pub force: bool,
@@ -329,7 +464,8 @@ pub struct TableArgs {
     /// Set a field of every architecture, e.g. mode=published.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// The folder that holds the benchmarks. Default: FORETELL_BENCHMARKS, else ../shared/benchmarks.
+    /// The folder that holds the benchmarks. Default: FORETELL_BENCHMARKS, else
+    /// ../shared/benchmarks; what ships with the program is always there.
     #[arg(long, value_name = "FOLDER")]
     pub data: Option<PathBuf>,
 }

@@ -3,6 +3,7 @@
 mod algorithms;
 mod args;
 mod bench;
+mod build;
 mod calibrate;
 mod count;
 mod discover;
@@ -19,6 +20,8 @@ mod scoring;
 mod search;
 mod spaces;
 mod studies;
+mod train;
+mod verify;
 
 use args::{Arguments, Command};
 use clap::Parser;
@@ -55,6 +58,9 @@ fn main() -> ExitCode {
         Command::Rank(args) => rank::run(&args, json),
         Command::Proxies(args) => proxies::run(&args, json),
         Command::Bench(args) => bench::run(&args, json),
+        Command::Benchmark(args) => build::run(&args, json),
+        Command::Train(args) => train::run(&args, json),
+        Command::Verify(args) => verify::run(&args, json),
         Command::Discover(args) => discover::run(&args, json),
         Command::Calibrate(args) => calibrate::run(&args, json),
         Command::Doctor => doctor::run(json),
@@ -71,7 +77,7 @@ fn main() -> ExitCode {
 /// Ends the process at once: what is known is on disk, so there is nothing to save.
 fn leave(why: &str, code: i32) -> ! {
     foretell::study::abandon();
-    eprintln!("\nforetell: {why}; what was scored is remembered, run the same command to go on");
+    eprintln!("\nforetell: {why}; what was done is remembered, run the same command to go on");
     std::process::exit(code)
 }
 

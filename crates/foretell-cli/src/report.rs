@@ -24,7 +24,13 @@ pub fn run(args: &Report, json: bool) -> Result<()> {
     let page = args.output.clone().unwrap_or_else(|| file_name(&args.study).into());
     let random = Baseline::of(&store, &loaded.study)?;
     let (trials, hash) = (store.trials(&loaded.study)?.0, store.hash(&loaded.study)?);
-    let report = report::write(&loaded.study, &trials, &loaded.evaluations, &hash, &random)?;
+    let verification = args.verification.as_deref().map(crate::verify::read).transpose()?;
+    if let Some(other) = verification.as_ref().filter(|other| other.study != args.study) {
+        let message = format!("is that of study '{}'", other.study);
+        return Err(Error::input("--verification", message));
+    }
+    let report =
+        report::write(&loaded.study, &trials, &loaded.evaluations, &hash, &random, verification.as_ref())?;
     let mut files = vec![(page, report.html)];
     if let Some(folder) = &args.svg {
         fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.clone(), source })?;

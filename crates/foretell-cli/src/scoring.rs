@@ -82,11 +82,14 @@ impl ScoringArgs {
         if self.no_cache {
             return None;
         }
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let user = || {
-            set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache"))).map(|c| c.join("foretell"))
-        };
-        let folder = self.cache.clone().or_else(|| set("FORETELL_CACHE")).or_else(user)?;
-        Some(folder.join("scores.jsonl"))
+        Some(cache_folder(self.cache.as_deref())?.join("scores.jsonl"))
     }
+}
+
+/// Where things are remembered: given, else `FORETELL_CACHE`, else the user's cache folder, if one is known.
+pub fn cache_folder(given: Option<&Path>) -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let user =
+        || set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache"))).map(|c| c.join("foretell"));
+    given.map(Path::to_owned).or_else(|| set("FORETELL_CACHE")).or_else(user)
 }

@@ -50,6 +50,21 @@ impl Loaded<'_> {
         evaluated.map(|(_, trial)| trial).or_else(|| self.standing.best(1).first().copied())
     }
 
+    /// The best `k`: those that an evaluator spoke well of first, then the others in the first objective.
+    pub fn ahead(&self, k: usize) -> Vec<usize> {
+        let mut said: Vec<(f64, usize)> =
+            self.evaluations.iter().filter_map(|said| Some((said.value()?, said.trial as usize))).collect();
+        said.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut trials: Vec<usize> = said.into_iter().map(|(_, trial)| trial).collect();
+        for trial in self.standing.best(k) {
+            if !trials.contains(&trial) {
+                trials.push(trial);
+            }
+        }
+        trials.truncate(k);
+        trials
+    }
+
     pub fn trial(&self, trial: usize) -> Result<Trial> {
         self.store.trial(&self.study, trial as u64)
     }

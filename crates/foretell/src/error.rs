@@ -109,6 +109,14 @@ pub enum Error {
         /// The machine it runs on.
         host: String,
     },
+    /// A training run whose numbers left the finite ones.
+    #[error("training diverged at step {step}: {what}; lower the rate, warm up longer, or clip")]
+    Diverged {
+        /// The step, from 0.
+        step: u64,
+        /// What was found.
+        what: String,
+    },
     /// A proxy that has no meaning for this architecture.
     #[error("{proxy} is not defined here: {reason}")]
     NotDefined {
@@ -154,6 +162,7 @@ impl Error {
             Error::Corrupt { .. } => "store-corrupt",
             Error::StoreVersion { .. } => "store-version",
             Error::Busy { .. } => "busy",
+            Error::Diverged { .. } => "diverged",
             Error::NotDefined { .. } => "not-defined",
             Error::Degenerate { .. } => "degenerate",
             Error::NonFinite { .. } => "non-finite",

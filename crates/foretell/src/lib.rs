@@ -10,10 +10,11 @@
 //! 6. [`score`]: many candidates by many proxies: shared weights, shared passes, a cache.
 //! 7. [`rank`]: scores → order and agreement; Kendall, Spearman, intervals, Pareto fronts.
 //! 8. [`search`]: what to try next; [`study`]: the loop around it; [`store`]: what was tried.
-//! 9. [`benchmark`]: published tables of really trained networks, and how well proxies rank them.
-//! 10. [`discover`]: proxies as search points: formulas found and ranked, calibration from a few labels.
-//! 11. [`report`]: a study as one page, its charts as drawings.
-//! 12. [`export`]: a network as a folder that trains today; [`hub`]: networks of others as architectures.
+//! 9. [`data`]: text and images; [`train`]: networks trained on them for real.
+//! 10. [`benchmark`]: published tables of really trained networks, and how well proxies rank them.
+//! 11. [`discover`]: proxies as search points: formulas found and ranked, calibration from a few labels.
+//! 12. [`report`]: a study as one page, its charts as drawings.
+//! 13. [`export`]: a network as a folder that trains today; [`hub`]: networks of others as architectures.
 //!
 //! [`seed`] makes every random generator, [`catalogue`] finds things by name, [`error`] says what went wrong and what
 //! to do about it.
@@ -25,6 +26,7 @@
 pub mod architecture;
 pub mod benchmark;
 pub mod catalogue;
+pub mod data;
 pub mod discover;
 #[allow(unsafe_code)] // The one module that may; each use says why it is sound.
 pub mod engine;
@@ -43,6 +45,7 @@ pub mod seed;
 pub mod space;
 pub mod store;
 pub mod study;
+pub mod train;
 
 /// The README's snippets are compiled with the tests.
 #[cfg(doctest)]

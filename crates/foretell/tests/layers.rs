@@ -15,6 +15,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("space", &["architecture", "catalogue", "error", "seed"]),
     ("proxy", &["architecture", "catalogue", "engine", "error", "network", "probe", "rank", "space"]),
     ("latency", &["architecture", "engine", "error", "network", "probe", "seed", "space"]),
+    ("data", &["error", "seed"]),
+    ("train", &["architecture", "data", "engine", "error", "network", "seed", "space"]),
     ("rank", &[]),
     ("score", &["architecture", "error", "network", "probe", "proxy", "rank", "seed"]),
     ("search", &["catalogue", "error", "rank", "seed"]),
@@ -25,6 +27,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "architecture",
             "benchmark",
             "catalogue",
+            "data",
             "error",
             "latency",
             "proxy",
@@ -34,6 +37,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "seed",
             "space",
             "store",
+            "train",
         ],
     ),
     (
@@ -43,7 +47,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("report", &["architecture", "error", "proxy", "rank", "search", "seed", "space", "store", "study"]),
     ("export", &["architecture", "catalogue", "error", "network"]),
     ("hub", &["architecture", "catalogue", "error", "space"]),
-    ("benchmark", &["architecture", "catalogue", "error", "proxy", "rank", "score", "space"]),
+    (
+        "benchmark",
+        &["architecture", "catalogue", "data", "error", "proxy", "rank", "score", "seed", "space", "train"],
+    ),
 ];
 
 #[test]

@@ -23,7 +23,7 @@ fn report(store: &Store, name: &str) -> Report {
     let study = store.find(name).unwrap().unwrap();
     let trials = store.trials(&study).unwrap().0;
     let random = Baseline::of(store, &study).unwrap();
-    report::write(&study, &trials, &[], &store.hash(&study).unwrap(), &random).unwrap()
+    report::write(&study, &trials, &[], &store.hash(&study).unwrap(), &random, None).unwrap()
 }
 
 #[test]

@@ -4,10 +4,12 @@
 //! understood by their columns, so a new file of a known kind works without code: see [`Benchmark::load`].
 
 mod agreement;
+mod build;
 mod row;
 mod table;
 
 pub use agreement::{Agreement, Report, Settings, baselines, evaluate};
+pub use build::{Config, Plan};
 pub use row::Count;
 
 use crate::architecture::Architecture;
@@ -63,19 +65,26 @@ impl Column {
     }
 }
 
-/// The folder that holds the benchmarks: `given`, else `FORETELL_BENCHMARKS`, else `../shared/benchmarks`.
+/// The benchmarks that ship with the library, each a folder under `shipped/` made by [`Plan`]: name and table.
+pub const SHIPPED: &[(&str, &str)] = &[];
+
+const LAYOUT: &str = "It holds one folder per benchmark, each with architectures.jsonl (one network a line: its genes and its \
+    results). Name yours with --data FOLDER or FORETELL_BENCHMARKS";
+
+/// The folder that holds the benchmarks: `given`, else `FORETELL_BENCHMARKS`, else `../shared/benchmarks`, which need not
+/// be there. What is in it comes before what ships with the library.
 pub fn folder(given: Option<&Path>) -> Result<PathBuf> {
     let set = std::env::var_os("FORETELL_BENCHMARKS").map(PathBuf::from);
-    let folder = given.map(Path::to_owned).or(set).unwrap_or_else(|| PathBuf::from("../shared/benchmarks"));
+    let Some(folder) = given.map(Path::to_owned).or(set) else {
+        return Ok(PathBuf::from("../shared/benchmarks"));
+    };
     if folder.is_dir() {
         return Ok(folder);
     }
-    let message = "no benchmark folder is here. It holds one folder per benchmark, each with architectures.jsonl \
-                   (one network a line: its genes and its results). Name yours with --data FOLDER or FORETELL_BENCHMARKS";
-    Err(Error::input(folder.display().to_string(), message))
+    Err(Error::input(folder.display().to_string(), format!("no benchmark folder is here. {LAYOUT}")))
 }
 
-/// The names of all benchmarks in a folder, further tables as `folder/file`.
+/// The names of all benchmarks in a folder, further tables as `folder/file`, and of those that ship with the library.
 pub fn names(folder: &Path) -> Result<Vec<String>> {
     let read = |path: &Path| -> Result<Vec<PathBuf>> {
         let entries = std::fs::read_dir(path).map_err(|source| Error::Read { path: path.into(), source })?;
@@ -84,7 +93,8 @@ pub fn names(folder: &Path) -> Result<Vec<String>> {
         Ok(paths)
     };
     let mut names = Vec::new();
-    for inside in read(folder)?.into_iter().filter(|path| path.is_dir()) {
+    let inside = if folder.is_dir() { read(folder)? } else { Vec::new() };
+    for inside in inside.into_iter().filter(|path| path.is_dir()) {
         let name = inside.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let tables = read(&inside)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "jsonl"));
         for table in tables {
@@ -95,11 +105,14 @@ pub fn names(folder: &Path) -> Result<Vec<String>> {
             }
         }
     }
+    let shipped = SHIPPED.iter().map(|(name, _)| (*name).to_owned());
+    let shipped: Vec<String> = shipped.filter(|name| !names.contains(name)).collect();
+    names.extend(shipped);
     Ok(names)
 }
 
 impl Benchmark {
-    /// Loads a benchmark by name from a folder of benchmarks.
+    /// Loads a benchmark by name from a folder of benchmarks, else from those that ship with the library.
     ///
     /// A row's space is its column `space`, else follows from its columns: `nodes` is a recurrent cell,
     /// `operation_type` FlexiBERT, `base_dim` PiT, `mlp_ratio` AutoFormer, `model_dim` GPT-2 or Transformer-XL (column
@@ -108,9 +121,17 @@ impl Benchmark {
     pub fn load(folder: &Path, name: &str) -> Result<Self> {
         let known = names(folder)?;
         if !known.iter().any(|known| known == name) {
+            if known.is_empty() {
+                let message = format!("is no benchmark: nothing is in {}. {LAYOUT}", folder.display());
+                return Err(Error::input(name, message));
+            }
             return Err(catalogue::unknown("benchmark", name, known.iter().map(String::as_str)));
         }
-        let rows = table::read(folder, name)?;
+        let shipped = SHIPPED.iter().find(|(known, _)| *known == name && !folder.join(name).is_dir());
+        let rows = match shipped {
+            Some((name, text)) => table::parse(name, text)?,
+            None => table::read(folder, name)?,
+        };
         let mut counts = Vec::new();
         let mut read = Vec::with_capacity(rows.len());
         let hints = row::Hints::of(name, &rows)?;

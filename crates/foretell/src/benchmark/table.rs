@@ -49,16 +49,21 @@ fn text(path: &Path) -> Result<String> {
 }
 
 fn jsonl(path: &Path) -> Result<Vec<Row>> {
+    parse(&path.display().to_string(), &text(path)?)
+}
+
+/// The rows of JSON lines; `name` is what complaints call them.
+pub(super) fn parse(name: &str, text: &str) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (i, line) in text(path)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let place = format!("{}:{}", path.display(), i + 1);
+    for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let place = format!("{name}:{}", i + 1);
         match serde_json::from_str(line) {
             Ok(values) => rows.push(Row { place, values }),
             Err(e) => return Err(Error::input(place, format!("is not a JSON object: {e}"))),
         }
     }
     if rows.is_empty() {
-        return Err(Error::input(path.display().to_string(), "holds no row"));
+        return Err(Error::input(name, "holds no row"));
     }
     Ok(rows)
 }

@@ -1,6 +1,6 @@
 //! The forward pass of a BERT encoder; see [`crate::architecture::Bert`].
 
-use super::layer::{DROPOUT, Names};
+use super::layer::Names;
 use super::{Input, Output, Tape, Value};
 use crate::architecture::{Architecture, Bert};
 use crate::engine::activation::Activation;
@@ -38,7 +38,7 @@ pub(super) fn forward<S: Scalar>(
     for i in 0..v.num_layers() as usize {
         let (at, heads) = ([i, 0], v.num_heads(i) as usize);
         let head_dim = v.hidden_size() as usize / heads;
-        let attention = Attention { dropout: DROPOUT, ..Attention::new(heads, head_dim, Mask::None) };
+        let attention = Attention { dropout: tape.rate(), ..Attention::new(heads, head_dim, Mask::None) };
         let qkv = QKV.map(|names| tape.linear(x, names, at));
         let h = tape.attention(qkv, attention, batch, i);
         let h = tape.linear(h, MIXED, at);

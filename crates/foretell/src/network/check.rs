@@ -17,7 +17,7 @@ fn loss(
     let mut space = Workspace::new();
     let mut tape = Tape::new(weights, &mut space, true);
     if train {
-        tape.train(Seed(3).stream("dropout", 0));
+        tape.train(Seed(3).stream("dropout", 0), super::DROPOUT);
     }
     let output = forward(architecture, input, &mut tape);
     let mut rng = Seed(1).stream("projection", 0);

@@ -1,7 +1,7 @@
 //! The forward pass of a FlexiBERT encoder; see [`crate::architecture::FlexiBert`].
 
 use super::bert::embed;
-use super::layer::{DROPOUT, Names};
+use super::layer::Names;
 use super::{Input, Output, Tape, Value};
 use crate::architecture::{Architecture, FlexiBert, Mixer};
 use crate::engine::activation::Activation;
@@ -82,7 +82,8 @@ pub(super) fn forward<S: Scalar>(
 fn mix<S: Scalar>(v: &FlexiBert<'_>, i: usize, x: Value, batch: usize, tape: &mut Tape<'_, S>) -> Value {
     let (at, heads) = ([i, 0], v.num_heads(i) as usize);
     let head_dim = v.h() as usize / heads;
-    let attention = |heads| Attention { dropout: DROPOUT, ..Attention::new(heads, head_dim, Mask::None) };
+    let dropout = tape.rate();
+    let attention = |heads| Attention { dropout, ..Attention::new(heads, head_dim, Mask::None) };
     let mixed = match v.mixer(i) {
         mixer @ (Mixer::Attention | Mixer::Multiplicative) => {
             let [mut query, key, value] = QKV.map(|names| tape.linear(x, names, at));

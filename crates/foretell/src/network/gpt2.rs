@@ -1,6 +1,6 @@
 //! The forward pass of a GPT-2 decoder; see [`crate::architecture::Gpt2`].
 
-use super::layer::{DROPOUT, Names};
+use super::layer::Names;
 use super::{Input, Output, Tape, Value, adaptive};
 use crate::architecture::{Architecture, Gpt2};
 use crate::engine::activation::Activation;
@@ -42,7 +42,7 @@ pub(super) fn forward<S: Scalar>(
         let (heads, causal) =
             (v.n_head(i) as usize, Mask::Causal { value: if tape.leaking { -MASKED } else { MASKED } });
         let attention =
-            Attention { dropout: DROPOUT, ..Attention::new(heads, v.d_model() as usize / heads, causal) };
+            Attention { dropout: tape.rate(), ..Attention::new(heads, v.d_model() as usize / heads, causal) };
         let h = tape.layer_norm(x, NORM_1, at, EPS);
         let qkv = tape.linear(h, QKV, at);
         let context = tape.self_attention(qkv, attention, *batch, None, i);

@@ -21,6 +21,7 @@ mod vit;
 mod weights;
 
 pub use gradients::WeightGradients;
+pub use layer::DROPOUT;
 pub use names::Naming;
 pub use tape::{Embedding, Mark, Reverse, Tape, Value};
 pub(crate) use weights::numbers;
@@ -111,6 +112,11 @@ pub struct Output {
     pub logits: Option<Value>,
     /// The mean negative log-likelihood of the labels, 1 x 1, where the family computes it and labels were given.
     pub loss: Option<Value>,
+}
+
+/// Whether rows of a network's tokens are listed step after step.
+pub fn steps_first(architecture: &Architecture) -> bool {
+    architecture.family().name() == "recurrent"
 }
 
 /// Runs a network forward.

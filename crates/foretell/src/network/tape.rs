@@ -41,8 +41,10 @@ pub struct Tape<'w, S> {
     steps: Vec<Step<S>>,
     marks: Vec<(Mark, Value)>,
     record: bool,
-    /// Draws the dropout of a training pass; none in evaluation.
-    pub(super) training: Option<Rng>,
+    /// Draws the dropout of a training pass, with the share that is dropped; none in evaluation.
+    pub(super) training: Option<(Rng, f64)>,
+    /// The share of each label that losses spread over all classes.
+    pub(super) smoothing: f64,
     /// Whether every word embedding is replaced by ones.
     pub(super) unit_words: bool,
     /// Whether logits are left out where no label asks for them.
@@ -173,6 +175,7 @@ impl<'w, S: Scalar> Tape<'w, S> {
             marks,
             record,
             training: None,
+            smoothing: 0.0,
             unit_words: false,
             headless: false,
             unnormed: false,
@@ -183,9 +186,14 @@ impl<'w, S: Scalar> Tape<'w, S> {
         }
     }
 
-    /// Makes this a training pass: dropout is drawn from `rng`.
-    pub fn train(&mut self, rng: Rng) {
-        self.training = Some(rng);
+    /// Makes this a training pass: a share `rate` is dropped, drawn from `rng`.
+    pub fn train(&mut self, rng: Rng, rate: f64) {
+        self.training = Some((rng, rate));
+    }
+
+    /// Spreads a share of each label over all classes of its softmax.
+    pub fn smooth(&mut self, smoothing: f64) {
+        self.smoothing = smoothing;
     }
 
     /// Computes and marks the softmaxes that the originals compute and never read: those of FlexiBERT's transforms.

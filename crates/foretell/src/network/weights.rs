@@ -36,7 +36,13 @@ pub struct Layout {
 impl Layout {
     /// The layout of an architecture's tensors, in the order it lists them.
     pub fn of(architecture: &Architecture) -> Arc<Self> {
-        let tensors = architecture.tensors();
+        Self::with(architecture, &[])
+    }
+
+    /// The same followed by further tensors, such as those of a head that is trained with the network.
+    pub fn with(architecture: &Architecture, further: &[Tensor]) -> Arc<Self> {
+        let mut tensors = architecture.tensors();
+        tensors.extend(further);
         let mut starts = vec![0];
         for tensor in &tensors {
             starts.push(starts[starts.len() - 1] + tensor.len() as usize);
@@ -281,7 +287,11 @@ impl<S: Scalar> Supernet<S> {
 
     /// The slice that belongs to an architecture.
     pub fn weights(&self, architecture: &Architecture) -> Weights<S> {
-        let layout = Layout::of(architecture);
+        self.laid_out(Layout::of(architecture))
+    }
+
+    /// The slice that fills a layout.
+    pub fn laid_out(&self, layout: Arc<Layout>) -> Weights<S> {
         let mut weights = Weights::zeros(layout.clone());
         for (param, tensor) in layout.tensors() {
             self.slice(tensor, weights.get_mut(param));

@@ -1,6 +1,6 @@
 //! Derivatives that take several runs: per-sample gradients, Hessian products, kernel traces, curves.
 
-use super::inputs::{input, steps_first};
+use super::inputs::input;
 use super::run::{outputs, prepared, run, run_on};
 use super::{Derivative, Fold, Layers, Pass, Setting, Trace};
 use crate::architecture::{Role, Tensor};
@@ -10,7 +10,7 @@ use crate::engine::linalg;
 use crate::engine::matmul::Mat;
 use crate::engine::scalar::Scalar;
 use crate::error::Result;
-use crate::network::{Input, Layout, Mark, Param, Weights, forward};
+use crate::network::{Input, Layout, Mark, Param, Weights, forward, steps_first};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 

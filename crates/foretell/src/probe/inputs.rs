@@ -4,7 +4,7 @@ use super::{Feed, Loss, Pass, Setting};
 use crate::architecture::Architecture;
 use crate::engine::scalar::Scalar;
 use crate::error::{Error, Result};
-use crate::network::Input;
+use crate::network::{Input, steps_first};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use std::path::Path;
@@ -114,11 +114,6 @@ fn integers(view: &safetensors::tensor::TensorView) -> Option<Vec<u32>> {
 /// A field of an architecture, if its family has it.
 pub(super) fn field(architecture: &Architecture, key: &str) -> Option<u64> {
     architecture.to_json().get(key).and_then(serde_json::Value::as_u64)
-}
-
-/// Whether rows of the network's tokens are listed step after step.
-pub(super) fn steps_first(architecture: &Architecture) -> bool {
-    architecture.family().name() == "recurrent"
 }
 
 /// How many samples a pass takes when nobody says: what the originals feed cells and text, fewer images.

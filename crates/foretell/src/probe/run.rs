@@ -1,6 +1,6 @@
 //! One run through a network in one precision.
 
-use super::inputs::{input, steps_first};
+use super::inputs::input;
 use super::{Absolute, Derivative, Feed, Loss, Pass, Setting, Signal};
 use crate::architecture::{Architecture, Form, Role};
 use crate::engine::buffer::Workspace;
@@ -8,7 +8,9 @@ use crate::engine::cross_entropy::cross_entropy;
 use crate::engine::matmul::{Mat, MatMut};
 use crate::engine::scalar::Scalar;
 use crate::error::{Error, Result};
-use crate::network::{Input, Mark, Output, Tape, Value, Weights, forward, gpt2, transformer_xl};
+use crate::network::{
+    DROPOUT, Input, Mark, Output, Tape, Value, Weights, forward, gpt2, steps_first, transformer_xl,
+};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -92,7 +94,7 @@ pub(super) fn prepared<'t, S: Scalar>(
 ) -> Tape<'t, S> {
     let mut tape = Tape::new(weights, space, record);
     if pass.train {
-        tape.train(setting.seed.stream("dropout", 0));
+        tape.train(setting.seed.stream("dropout", 0), DROPOUT);
     }
     if pass.feed == Feed::Ones {
         tape.feed_ones();

@@ -13,12 +13,13 @@ mod how;
 mod reproduce;
 mod table;
 pub mod text;
+mod verified;
 
 use crate::architecture::{Architecture, Counter, Part};
 use crate::error::{Error, Result};
 use crate::space::{self, Space};
 use crate::store::{Evaluation, Ranks, Study, Trial};
-use crate::study::{Baseline, Objective, Settings, Standing};
+use crate::study::{Baseline, Objective, Settings, Standing, Verification};
 use chart::Chart;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -51,6 +52,7 @@ struct Subject<'a> {
     evaluations: &'a [Evaluation],
     hash: &'a str,
     random: &'a Baseline,
+    verification: Option<&'a Verification>,
     objectives: &'a [Objective],
     standing: Standing,
     /// Trials that did not fail, best first.
@@ -60,13 +62,15 @@ struct Subject<'a> {
     candidates: Vec<Option<Candidate>>,
 }
 
-/// The report of a study: its trials, what an evaluator said of some, their hash, and random search beside it.
+/// The report of a study: its trials, what an evaluator said of some, their hash, random search beside it, and what
+/// training said of its best against random ones.
 pub fn write(
     study: &Study,
     trials: &[Trial],
     evaluations: &[Evaluation],
     hash: &str,
     random: &Baseline,
+    verification: Option<&Verification>,
 ) -> Result<Report> {
     let settings = Settings::of(&study.config)?;
     let standing = standing(&settings.objectives, trials)?;
@@ -80,6 +84,7 @@ pub fn write(
         evaluations,
         hash,
         random,
+        verification,
         objectives,
         standing,
         order,
@@ -227,6 +232,9 @@ impl Subject<'_> {
         }
         if !self.evaluations.is_empty() {
             sections.push(("Evaluated", self.evaluated()));
+        }
+        if let Some(verified) = figure("verified", self.verification.and_then(verified::chart)) {
+            sections.push(("Does it beat chance?", format!("<div class=\"beside\">{verified}</div>")));
         }
         if !self.order.is_empty() {
             sections.push(("Best candidates", self.table()));

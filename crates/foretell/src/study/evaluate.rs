@@ -38,7 +38,7 @@ fn failure(status: &'static str, message: impl ToString) -> Failure {
 }
 
 /// The end of a label where small values are good; these are stored with their sign turned.
-const LEAST: &str = ", least";
+pub(super) const LEAST: &str = ", least";
 
 /// A stored value as the evaluator gave it.
 pub fn as_given(label: &str, value: f64) -> f64 {

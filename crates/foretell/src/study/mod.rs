@@ -12,12 +12,16 @@ mod objective;
 mod scoring;
 mod shard;
 mod standing;
+mod trained;
+mod verify;
 
 pub use baseline::Baseline;
 pub use evaluate::{Evaluator, External, Failure, Table, abandon, as_given};
 pub use objective::Objective;
 pub use shard::Shard;
 pub use standing::Standing;
+pub use trained::Trained;
+pub use verify::{Trials, Verification, Verify};
 
 use crate::architecture::{Architecture, Counter};
 use crate::error::{Error, Result};

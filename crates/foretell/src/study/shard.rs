@@ -29,12 +29,12 @@ impl Shard {
     }
 
     /// How many shards there are.
-    pub(super) fn of(self) -> u64 {
+    pub fn of(self) -> u64 {
         self.of
     }
 
     /// Which one this is, from 1.
-    pub(super) fn index(self) -> u64 {
+    pub fn index(self) -> u64 {
         self.index
     }
 

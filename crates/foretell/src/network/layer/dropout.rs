@@ -4,14 +4,19 @@ use crate::engine::scalar::Scalar;
 use crate::network::{Tape, Value};
 use rand::RngExt;
 
-/// The share of numbers that a training pass drops: that of every original which drops any.
+/// The share of numbers that a training pass drops where nobody says: that of every original which drops any.
 pub const RATE: f64 = 0.1;
 
 impl<S: Scalar> Tape<'_, S> {
-    /// In training, each number is zero with probability 0.1 and grown by 1/0.9 otherwise; in evaluation, `x` itself.
+    /// The share that this pass drops: none in evaluation.
+    pub fn rate(&self) -> f64 {
+        self.training.as_ref().map_or(0.0, |(_, rate)| *rate)
+    }
+
+    /// In training, each number is zero with probability p and grown by 1/(1 − p) otherwise; in evaluation, `x` itself.
     pub fn dropout(&mut self, x: Value) -> Value {
         let (rows, cols) = self.shape(x);
-        let factors = self.dropout_factors(RATE, rows * cols);
+        let factors = self.dropout_factors(self.rate(), rows * cols);
         if factors.is_empty() {
             return x;
         }
@@ -29,9 +34,9 @@ impl<S: Scalar> Tape<'_, S> {
     }
 
     /// Stochastic depth of block `i` of `depth`: in training a sample's branch vanishes with a probability that rises
-    /// linearly from 0 to 0.1, and is grown by the inverse of the rest otherwise; in evaluation, `x` itself.
+    /// linearly from 0 to p, and is grown by the inverse of the rest otherwise; in evaluation, `x` itself.
     pub fn drop_path(&mut self, x: Value, batch: usize, (i, depth): (usize, usize)) -> Value {
-        let rate = if depth > 1 { RATE * i as f64 / (depth - 1) as f64 } else { 0.0 };
+        let rate = if depth > 1 { self.rate() * i as f64 / (depth - 1) as f64 } else { 0.0 };
         let factors = self.dropout_factors(rate, batch);
         if factors.is_empty() {
             return x;
@@ -54,7 +59,7 @@ impl<S: Scalar> Tape<'_, S> {
 
     /// Factors 0 with probability `rate` and 1/(1 − rate) otherwise; none in evaluation, or where nothing is dropped.
     pub fn dropout_factors(&mut self, rate: f64, count: usize) -> Vec<S> {
-        let Some(rng) = self.training.as_mut().filter(|_| rate > 0.0) else { return Vec::new() };
+        let Some((rng, _)) = self.training.as_mut().filter(|_| rate > 0.0) else { return Vec::new() };
         let (mut factors, kept) = (self.space.take(count), S::from_f64(1.0 / (1.0 - rate)));
         factors.iter_mut().for_each(|f| *f = if rng.random_bool(rate) { S::ZERO } else { kept });
         factors
@@ -85,7 +90,7 @@ mod tests {
         let mut tape = Tape::new(&weights, &mut space, false);
         let x = tape.input(&vec![1.0; 6 * batch], 2 * batch, 3);
         assert_eq!(tape.drop_path(x, batch, (2, 3)), x, "evaluation keeps all");
-        tape.train(Seed(0).stream("dropout", 0));
+        tape.train(Seed(0).stream("dropout", 0), RATE);
         assert_eq!(tape.drop_path(x, batch, (0, 3)), x, "so does the first block");
         for (block, rate) in [(1, 0.05), (2, 0.1)] {
             let y = tape.drop_path(x, batch, (block, 3));

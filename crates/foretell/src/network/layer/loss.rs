@@ -22,17 +22,17 @@ impl<S: Scalar> Tape<'_, S> {
         Output { features, logits: Some(logits), loss }
     }
 
-    /// `weight` times the mean cross-entropy of rows of logits, a 1 x 1 value.
+    /// `weight` times the mean cross-entropy of rows of logits, labels smoothed as the pass says; a 1 x 1 value.
     pub fn cross_entropy(&mut self, logits: Value, labels: Vec<u32>, weight: f64) -> Value {
-        let weight = S::from_f64(weight);
-        let loss = weight * cross_entropy(self.get(logits), &labels, 0.0, None);
+        let (weight, smoothing) = (S::from_f64(weight), self.smoothing);
+        let loss = weight * cross_entropy(self.get(logits), &labels, smoothing, None);
         let loss = self.input(&[loss], 1, 1);
         self.push(loss, move |back, dy| {
             let Reverse { values, gradients, space, .. } = back;
             let z = values.get(logits);
             let (rows, cols) = (z.rows(), z.cols());
             let mut dz = space.take(rows * cols);
-            cross_entropy(z, &labels, 0.0, Some(MatMut::new(&mut dz, rows, cols)));
+            cross_entropy(z, &labels, smoothing, Some(MatMut::new(&mut dz, rows, cols)));
             S::scale(weight * dy[0], &mut dz);
             gradients.add(logits, dz, space);
         });

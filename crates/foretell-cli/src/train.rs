@@ -1,0 +1,162 @@
+//! `foretell train`: one network, trained for real.
+
+use crate::args::{PrecisionArg, Train};
+use crate::output::{self, grouped};
+use foretell::architecture::Architecture;
+use foretell::error::{Error, Result};
+use foretell::space;
+use foretell::train::{self, Outcome, Point, Recipe, Watch};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+pub fn run(args: &Train, json: bool) -> Result<()> {
+    let data = args.training.open()?;
+    let recipe = args.training.recipe()?;
+    let network = train::fit(&network(args)?, &data)?;
+    let name = format!("trained-{}-{}", network.id(), recipe.seed);
+    let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(name));
+    let mut curve = Curve::new(&recipe);
+    if !json {
+        output::line(format!(
+            "{} {}: {} parameters, {} steps of {} samples",
+            network.family().name(),
+            network.id(),
+            grouped(network.params().total),
+            recipe.steps,
+            recipe.batch
+        ));
+    }
+    let (into, pause) = (Some(folder.as_path()), Duration::from_secs_f64(args.save_every));
+    let outcome = match args.precision {
+        PrecisionArg::F32 => train::run_in::<f32>(&network, &data, &recipe, into, pause, &mut curve)?,
+        PrecisionArg::F64 => train::run_in::<f64>(&network, &data, &recipe, into, pause, &mut curve)?,
+    };
+    curve.finish();
+    let weights = train::latest(&folder).map(|checkpoint| checkpoint.join("weights.safetensors"));
+    if json {
+        output::line(json!({
+            "id": network.id(), "params": network.params().total, "steps": outcome.steps, "seen": outcome.seen,
+            "valid_loss": outcome.last.loss, "valid_ppl": outcome.last.perplexity(),
+            "valid_accuracy": outcome.last.accuracy, "best_step": outcome.best.0, "best_loss": outcome.best.1.loss,
+            "early": outcome.early, "seconds": outcome.seconds, "curve": outcome.curve, "weights": weights,
+        }));
+        return Ok(());
+    }
+    report(&outcome);
+    if let Some(weights) = weights {
+        output::line(format!("weights         {}", weights.display()));
+    }
+    Ok(())
+}
+
+/// The network asked for, or that of the demonstration.
+fn network(args: &Train) -> Result<Architecture> {
+    let Some(source) = &args.architecture else {
+        return space::read_architecture(&json!({"family": "gpt2", "vocab_size": 257, "context_len": 128,
+            "cutoffs": [], "n_layer": 3, "d_model": 96, "n_head": 4, "d_inner": 384}));
+    };
+    let mut found = crate::count::read(source)?;
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        n => Err(Error::input(source.as_str(), format!("holds {n} networks; one is trained at a time"))),
+    }
+}
+
+fn report(outcome: &Outcome) {
+    let Outcome { steps, seen, last, best, early, seconds, .. } = outcome;
+    let accuracy = last.accuracy.map_or(String::new(), |share| format!(", {:.2} % right", 100.0 * share));
+    output::line(format!(
+        "validation      loss {:.4}, perplexity {:.3}{accuracy}",
+        last.loss,
+        last.perplexity()
+    ));
+    if best.0 != *steps {
+        output::line(format!("best            loss {:.4} at step {}", best.1.loss, best.0));
+    }
+    if *early {
+        output::line("stopped early   validation no longer improved");
+    }
+    output::line(format!(
+        "work            {steps} steps, {} samples or tokens in {seconds:.1} s, {:.0} a second",
+        grouped(*seen),
+        *seen as f64 / seconds.max(1e-9)
+    ));
+}
+
+/// The loss as it falls: a bar with a small curve on a terminal, a line a validation elsewhere.
+struct Curve {
+    bar: Option<ProgressBar>,
+    losses: Vec<f64>,
+    said: Instant,
+}
+
+impl Curve {
+    fn new(recipe: &Recipe) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {eta} to go");
+            ProgressBar::new(recipe.steps).with_style(style.expect("the template is constant"))
+        });
+        Curve { bar, losses: Vec::new(), said: Instant::now() }
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Watch for Curve {
+    fn step(&mut self, step: u64, loss: f64) {
+        self.losses.push(loss);
+        if let Some(bar) = &self.bar {
+            bar.set_position(step);
+            if self.said.elapsed() >= Duration::from_millis(200) {
+                bar.set_message(format!("loss {loss:.4} {}", spark(&self.losses)));
+                self.said = Instant::now();
+            }
+        }
+    }
+
+    fn point(&mut self, point: &Point) {
+        let Point { step, train, valid } = point;
+        let accuracy =
+            valid.accuracy.map_or(String::new(), |share| format!("  right {:.2} %", 100.0 * share));
+        let line = format!(
+            "step {step:>7}  training {train:.4}  validation {:.4}  perplexity {:.3}{accuracy}",
+            valid.loss,
+            valid.perplexity()
+        );
+        match &self.bar {
+            Some(bar) => bar.println(line),
+            None => eprintln!("{line}"),
+        }
+    }
+}
+
+/// Forty means of a curve, as bars from its lowest to its highest.
+fn spark(losses: &[f64]) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let width = losses.len().div_ceil(40).max(1);
+    let means: Vec<f64> =
+        losses.chunks(width).map(|part| part.iter().sum::<f64>() / part.len() as f64).collect();
+    let (low, high) =
+        means.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(*x), b.max(*x)));
+    let bar = |x: &f64| BARS[(7.0 * (x - low) / (high - low).max(1e-12)).round() as usize];
+    means.iter().map(bar).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_has_at_most_forty_bars() {
+        assert_eq!(spark(&[2.0, 1.0]), "█▁");
+        assert_eq!(spark(&[1.0; 3]), "▁▁▁");
+        assert_eq!(spark(&(0..1000).map(f64::from).collect::<Vec<_>>()).chars().count(), 40);
+    }
+}

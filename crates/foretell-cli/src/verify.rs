@@ -1,0 +1,59 @@
+//! `foretell verify`: the best of a study against random networks of their size, all trained.
+
+use crate::args::Verify;
+use crate::output::{self, grouped};
+use crate::progress::Progress;
+use crate::studies;
+use foretell::error::{Error, Result};
+use foretell::study::{self, Settings, Verification};
+use std::path::{Path, PathBuf};
+
+pub fn run(args: &Verify, json: bool) -> Result<()> {
+    let store = studies::open(&args.store)?;
+    let loaded = studies::load(&store, &args.study)?;
+    let settings = Settings::of(&loaded.study.config)?;
+    let best = loaded.ahead(args.k as usize).into_iter().map(|trial| loaded.architecture(trial));
+    let best = best.collect::<Result<Vec<_>>>()?;
+    let (data, recipe) = (args.training.open()?, args.training.recipe()?);
+    let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.verified", args.study)));
+    let progress = Progress::new("runs", 2 * best.len() as u64 * args.seeds);
+    let request = study::Verify { name: &args.study, settings: &settings, best: &best, seeds: args.seeds };
+    let told = request.run(&data, &recipe, &folder.join("runs"), &|_, _| progress.step())?;
+    progress.finish();
+    let path = folder.join("verification.json");
+    let text = serde_json::to_string_pretty(&told).expect("a verification is plain data") + "\n";
+    let draft = path.with_extension("part");
+    let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, &path));
+    written.map_err(|source| Error::Write { path: path.clone(), source })?;
+    if json {
+        output::line(serde_json::to_string(&told).expect("a verification is plain data"));
+        return Ok(());
+    }
+    let loss =
+        |trials: &study::Trials| trials.mean().map_or("diverged".to_owned(), |loss| format!("{loss:.4}"));
+    let row = |(place, [found, random]): (usize, &[study::Trials; 2])| {
+        vec![
+            (place + 1).to_string(),
+            grouped(found.params),
+            loss(found),
+            grouped(random.params),
+            loss(random),
+        ]
+    };
+    let rows = told.pairs.iter().enumerate().map(row).collect();
+    let names = ["pair", "parameters", "loss", "random: parameters", "loss"];
+    output::line(output::table(&names, rows));
+    output::line(format!("\n{}", told.verdict()));
+    output::line(format!(
+        "\nNext:\n  foretell report {} --verification {}   the same as a section with a chart",
+        args.study,
+        path.display()
+    ));
+    Ok(())
+}
+
+/// What a verification wrote.
+pub fn read(path: &Path) -> Result<Verification> {
+    let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.into(), source })?;
+    serde_json::from_str(&text).map_err(|e| Error::input(path.display().to_string(), e.to_string()))
+}

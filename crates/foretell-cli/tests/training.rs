@@ -1,0 +1,223 @@
+//! `foretell train`, `benchmark build`, `verify` and `search --evaluate train` as users meet them: killed and continued.
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("foretell-train-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        let line =
+            |i: usize| format!("{} sheep, and {} goats of {}\n", i * i % 97, i % 13, ["Ur", "Nod"][i % 2]);
+        std::fs::write(path.join("text.txt"), (0..800).map(line).collect::<String>()).unwrap();
+        std::fs::write(path.join("small.toml"), SPACE).unwrap();
+        Folder(path)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.join(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
+        command.args(arguments.split_whitespace()).current_dir(&self.0).env_remove("FORETELL_STORE");
+        command.env("FORETELL_CACHE", self.0.join("cache")).env_remove("FORETELL_BENCHMARKS");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn start(&self, arguments: &str) -> Child {
+        self.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    #[track_caller]
+    fn ok(&self, arguments: &str) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    #[track_caller]
+    fn json(&self, arguments: &str) -> Value {
+        serde_json::from_str(self.ok(&format!("{arguments} --json")).lines().next().unwrap()).unwrap()
+    }
+
+    #[track_caller]
+    fn fails(&self, arguments: &str, code: i32, part: &str) {
+        let output = self.run(arguments);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{arguments}: {error}");
+        assert!(error.contains(part), "{part:?} is not in: {error}");
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const SPACE: &str = "name = \"small\"\nfamily = \"gpt2\"\n[fixed]\nvocab_size = 257\ncontext_len = 32\ncutoffs = []\n\
+                     div_val = 1\n[choices]\nn_layer = [1, 2, 3]\nd_model = [16, 24, 32]\nn_head = [1, 2, 4]\n\
+                     d_inner = [16, 32, 48, 64]\n";
+const NETWORK: &str = "{\"family\": \"gpt2\", \"vocab_size\": 50000, \"context_len\": 32, \"cutoffs\": [], \"n_layer\": 2, \
+                       \"d_model\": 32, \"n_head\": 2, \"d_inner\": 64}";
+
+/// Kills a command again and again, each time a quarter later, until it gets done; how often it was killed.
+fn kill_until_done(folder: &Folder, arguments: &str) -> i32 {
+    for kills in 0.. {
+        let mut child = folder.start(arguments);
+        let (start, patience) =
+            (Instant::now(), Duration::from_millis((150.0 * 1.25_f64.powi(kills)) as u64));
+        loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                assert!(status.success(), "{arguments}");
+                return kills;
+            }
+            if start.elapsed() >= patience {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    unreachable!()
+}
+
+/// The vocabulary is the text's; weights after kills are those of an undisturbed run, bit for bit, on one thread or two.
+#[test]
+fn training_survives_kills() {
+    let folder = Folder::new();
+    folder.write("net.json", NETWORK);
+    let train = "train net.json --on text.txt --with steps=60 --with tokens=32 --with validate_every=20 --with dropout=0.1 \
+                 --save-every 0.001";
+    let whole = folder.json(&format!("{train} -o whole --threads 1"));
+    assert_eq!((&whole["steps"], &whole["seen"]), (&60.into(), &(60 * 16 * 32).into()));
+    assert_eq!(whole["curve"].as_array().unwrap().len(), 3);
+    let (first, last) = (whole["curve"][0]["valid"]["loss"].as_f64(), whole["valid_loss"].as_f64());
+    assert!(last < first && last < Some(4.0), "{first:?} {last:?}");
+    let kills = kill_until_done(&folder, &format!("{train} -o killed --threads 2"));
+    assert!(kills > 0, "the run is too short to be killed");
+    for file in ["weights", "training"] {
+        let path = format!("checkpoint-0000000060/{file}.safetensors");
+        assert_eq!(folder.read(&format!("whole/{path}")), folder.read(&format!("killed/{path}")), "{file}");
+    }
+    let known = folder.json(&format!("{train} -o killed"));
+    assert_eq!((&known["curve"], &known["valid_loss"]), (&whole["curve"], &whole["valid_loss"]));
+    // The checkpoint is a weight file like any other.
+    folder.write("fit.json", &NETWORK.replace("50000", "257"));
+    folder.ok("score fit.json --proxies snip --weights whole/checkpoint-0000000060/weights.safetensors");
+    folder.fails(&format!("{train} -o whole --with rate=0.1"), 2, "another run (recipe differ)");
+    folder.fails("train net.json --on nowhere", 2, "train.txt and valid.txt");
+    folder.fails("train net.json --with stps=3", 2, "unknown field `stps`");
+    folder.fails("train net.json --tokeniser words", 2, "bpe:N");
+}
+
+#[test]
+fn the_demonstration_learns() {
+    let folder = Folder::new();
+    let text = folder.ok("train --demo --with steps=12 --with batch=4 --with validate_every=6");
+    for part in ["parameters", "validation      loss", "perplexity", "a second", "weights.safetensors"] {
+        assert!(text.contains(part), "{part:?} is not in: {text}");
+    }
+}
+
+const CONFIG: &str = "space = \"../small.toml\"\nnetworks = 8\nparams = [8_000, 40_000]\nstrata = 4\nrepeat = 4\nseeds = 2\n\
+                      data = \"../text.txt\"\n[recipe]\nsteps = 15\nbatch = 4\ntokens = 32\nvalidate_samples = 8\n";
+
+/// Killed, in shares, on any number of threads: the same table; and `bench` reads it.
+#[test]
+fn a_benchmark_is_the_same_however_it_was_built() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.0.join("mine")).unwrap();
+    folder.write("mine/config.toml", CONFIG);
+    let whole = folder.json("benchmark build mine/config.toml -o whole/mine --threads 1");
+    assert_eq!((&whole["networks"], &whole["runs"]), (&8.into(), &10.into()));
+    let kills = kill_until_done(&folder, "benchmark build mine/config.toml -o killed/mine --threads 2");
+    assert!(kills > 0, "the build is too short to be killed");
+    let half = folder.json("benchmark build mine/config.toml -o shared/mine --shard 2/2");
+    assert_eq!(half["table"], Value::Null);
+    folder.json("benchmark build mine/config.toml -o shared/mine --shard 1/2");
+    for other in ["killed", "shared"] {
+        for file in ["architectures.jsonl", "repeats.csv"] {
+            assert_eq!(
+                folder.read(&format!("whole/mine/{file}")),
+                folder.read(&format!("{other}/mine/{file}")),
+                "{other}"
+            );
+        }
+    }
+    let repeats = String::from_utf8(folder.read("whole/mine/repeats.csv")).unwrap();
+    assert_eq!(repeats.lines().count(), 5, "{repeats}");
+    let bench = folder.json("bench mine --data whole --proxies params --resamples 50 --no-cache");
+    assert_eq!((&bench["n"], &bench["target"]), (&8.into(), &"valid_ppl".into()));
+    let rows = String::from_utf8(folder.read("whole/mine/architectures.jsonl")).unwrap();
+    let table = foretell::benchmark::Benchmark::load(&folder.0.join("whole"), "mine").unwrap();
+    for (row, network) in rows.lines().zip(&table.architectures) {
+        assert_eq!(
+            serde_json::from_str::<Value>(row).unwrap()["id"],
+            network.id(),
+            "a row is read as what was trained"
+        );
+    }
+    assert!(table.counts.len() == 16 && table.counts.iter().all(|count| count.published == count.ours));
+    let sizes: Vec<u64> = rows
+        .lines()
+        .map(|row| serde_json::from_str::<Value>(row).unwrap()["params_total"].as_u64().unwrap())
+        .collect();
+    assert!(sizes.chunks(2).is_sorted_by(|a, b| a.iter().max() < b.iter().min()), "{sizes:?}");
+    folder.write("mine/config.toml", &CONFIG.replace("steps = 15", "steps = 16"));
+    folder.fails("benchmark build mine/config.toml -o whole/mine", 2, "another recipe");
+    folder.write("mine/config.toml", &CONFIG.replace("40_000", "9_000_000"));
+    folder.fails("benchmark build mine/config.toml -o other", 4, "nothing in space 'small' is feasible");
+}
+
+/// ETAS trains what its proxy lets through, goes on after kills, and its best are put to the test.
+#[test]
+fn etas_trains_and_is_verified() {
+    let folder = Folder::new();
+    let training = "--on text.txt --with steps=10 --with batch=4 --with tokens=32 --with validate_samples=8";
+    let search = format!(
+        "search --space small.toml --algorithm etas[warmup=12,pool=8,chosen=2,parents=2,steps=3,rate=0.3] --proxy nsc \
+         --evaluate train {training}"
+    );
+    let whole = folder.json(&format!("{search} --store whole.db"));
+    let kills = kill_until_done(&folder, &format!("{search} --store killed.db"));
+    let killed = folder.json(&format!("{search} --store killed.db"));
+    assert_eq!(whole["hash"], killed["hash"], "after {kills} kills");
+    let study = whole["study"].as_str().unwrap();
+    let best = folder.json(&format!("show {study} -n 1 --store whole.db"));
+    assert!(
+        best["evaluated"].is_null()
+            || best["evaluated"]["by"].as_str().unwrap().contains("valid_loss after 10 steps")
+    );
+    let told = folder.json(&format!("verify {study} -k 2 --seeds 2 --store whole.db -o told {training}"));
+    assert_eq!(
+        (told["pairs"].as_array().unwrap().len(), told["pairs"][0][0]["losses"].as_array().unwrap().len()),
+        (2, 2)
+    );
+    assert!(told["gain"].is_f64() && told["interval"]["low"].is_f64(), "{told}");
+    let text = folder.ok(&format!("verify {study} -k 2 --seeds 2 --store whole.db -o told {training}"));
+    assert!(text.contains("The search ") && text.contains("95 % interval"), "{text}");
+    folder.ok(&format!(
+        "report {study} --store whole.db -o r.html --verification told/verification.json --svg svg"
+    ));
+    assert!(String::from_utf8(folder.read("r.html")).unwrap().contains("Does it beat chance?"));
+    assert!(!folder.read("svg/verified.svg").is_empty());
+}

@@ -1,0 +1,244 @@
+//! A benchmark of one's own: networks of a space, spread evenly over sizes, each trained for the same budget.
+//!
+//! ```text
+//! for each of `strata` ranges of parameters, equal in logarithm: so many random networks inside it, all different
+//! train each by the recipe; one in `repeat` again with further seeds, which tells noise from difference
+//! ```
+//!
+//! The table names no time and no machine, so it has the same bits whoever builds it, however often he was stopped.
+
+use crate::architecture::Architecture;
+use crate::data::{Data, Tokeniser};
+use crate::error::{Error, Result};
+use crate::seed::Seed;
+use crate::space::{self, Bound, Limits, Space};
+use crate::train::{Finished, Job, Recipe, jobs};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What to build.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// A preset, or a space file beside the configuration.
+    pub space: String,
+    /// How many networks.
+    pub networks: usize,
+    /// Least and most parameters.
+    pub params: [u64; 2],
+    /// Ranges of parameters, equal in logarithm, from which equally many come.
+    #[serde(default = "ten")]
+    pub strata: usize,
+    /// Every how-manieth network is trained with further seeds; 0: none.
+    #[serde(default = "ten")]
+    pub repeat: usize,
+    /// How many seeds these are trained with.
+    #[serde(default = "two")]
+    pub seeds: u64,
+    /// Text or images; absent: the text that ships with the project.
+    pub data: Option<PathBuf>,
+    /// `bytes` or `bpe:N`.
+    #[serde(default = "bytes")]
+    pub tokeniser: String,
+    /// Of the draw of networks.
+    #[serde(default)]
+    pub seed: u64,
+    /// How each is trained; its seed is that of the first run.
+    pub recipe: Recipe,
+}
+
+fn ten() -> usize {
+    10
+}
+
+fn two() -> u64 {
+    2
+}
+
+fn bytes() -> String {
+    "bytes".to_owned()
+}
+
+/// Draws after which a range is taken to have no further network.
+const DRAWS: u64 = 1000;
+
+/// A benchmark that is being built.
+pub struct Plan {
+    data: Data,
+    networks: Vec<Architecture>,
+    jobs: Vec<Job>,
+}
+
+impl Plan {
+    /// Reads a configuration, its space and its data, and draws the networks.
+    pub fn read(path: &Path) -> Result<Self> {
+        let place = path.display().to_string();
+        let text =
+            std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.into(), source })?;
+        let config: Config =
+            toml::from_str(&text).map_err(|e| Error::input(place.as_str(), e.to_string()))?;
+        let beside = path.parent().unwrap_or(Path::new("."));
+        let space = match space::is_preset(&config.space) {
+            true => space::preset(&config.space)?,
+            false => space::open(&beside.join(&config.space).to_string_lossy())?,
+        };
+        let tokeniser: Tokeniser = config.tokeniser.parse()?;
+        let data = match &config.data {
+            Some(data) => Data::open(&beside.join(data), tokeniser, None, None)?,
+            None => Data::demo(tokeniser)?,
+        };
+        Self::new(config, space, data).map_err(|e| match e {
+            Error::Input { .. } => e.at(place),
+            other => other,
+        })
+    }
+
+    /// Draws the networks of a space.
+    pub fn new(config: Config, space: Arc<dyn Space>, data: Data) -> Result<Self> {
+        config.recipe.check()?;
+        let wrong = |message: String| Err(Error::input("", message));
+        let [least, most] = config.params;
+        if config.networks == 0 || config.strata == 0 || least == 0 || least >= most {
+            return wrong(
+                "networks, strata and params must be numbers above 0, the least parameters first".into(),
+            );
+        }
+        let edge = |i: usize| {
+            let share = i as f64 / config.strata as f64;
+            (least as f64 * (most as f64 / least as f64).powf(share)).round() as u64
+        };
+        let (mut networks, mut seen) = (Vec::new(), HashSet::new());
+        for stratum in 0..config.strata {
+            let count =
+                config.networks * (stratum + 1) / config.strata - config.networks * stratum / config.strata;
+            let params =
+                Bound { min: edge(stratum), max: edge(stratum + 1) - u64::from(stratum + 1 < config.strata) };
+            let inside = space.within(&Limits { params, ..Limits::default() })?;
+            let mut draws = 0;
+            let mut found = 0;
+            while found < count {
+                if draws >= DRAWS * count as u64 {
+                    return wrong(format!(
+                        "fewer than {count} networks of {} to {} parameters were found: take fewer strata or a larger space",
+                        params.min, params.max
+                    ));
+                }
+                let mut rng = Seed(config.seed).stream("benchmark", ((stratum as u64) << 32) + draws);
+                let network = inside.sample(false, &mut rng)?;
+                draws += 1;
+                if seen.insert(network.id()) {
+                    networks.push(network);
+                    found += 1;
+                }
+            }
+        }
+        let mut jobs = Vec::new();
+        for (place, network) in networks.iter().enumerate() {
+            let fitting = crate::train::fit(network, &data)?;
+            if fitting != *network {
+                return wrong(
+                    "the space has another vocabulary, or other classes, than the data: set them in its file"
+                        .into(),
+                );
+            }
+            let again = config.repeat > 0 && place % config.repeat == 0;
+            for seed in 0..if again { config.seeds.max(1) } else { 1 } {
+                let recipe = Recipe { seed: config.recipe.seed + seed, ..config.recipe.clone() };
+                jobs.push(Job { architecture: network.clone(), recipe });
+            }
+        }
+        Ok(Plan { data, networks, jobs })
+    }
+
+    /// Every run there is.
+    pub fn jobs(&self) -> &[Job] {
+        &self.jobs
+    }
+
+    /// The networks, small ranges first.
+    pub fn networks(&self) -> &[Architecture] {
+        &self.networks
+    }
+
+    fn share(&self, shard: Option<(u64, u64)>) -> Vec<Job> {
+        let (index, of) = shard.unwrap_or((0, 1));
+        // Neighbours are of one size, so that every share has all sizes.
+        self.jobs.iter().skip(index as usize).step_by(of as usize).cloned().collect()
+    }
+
+    /// How many jobs of a share are not done.
+    pub fn open(&self, folder: &Path, shard: Option<(u64, u64)>) -> usize {
+        self.share(shard).iter().filter(|job| !job.done(&folder.join("runs"))).count()
+    }
+
+    /// Trains what is not done of one share of the jobs, all if there is none, in `folder/runs`; `each` is told of every
+    /// job that gets done. If none is left over the table is written, and its path given.
+    pub fn build(
+        &self,
+        folder: &Path,
+        shard: Option<(u64, u64)>,
+        each: &(dyn Fn(&Job, &Finished) + Sync),
+    ) -> Result<Option<PathBuf>> {
+        let runs = folder.join("runs");
+        jobs(&self.share(shard), &self.data, &runs, each)?;
+        if !self.jobs.iter().all(|job| job.done(&runs)) {
+            return Ok(None);
+        }
+        let all = jobs(&self.jobs, &self.data, &runs, &|_, _| {})?;
+        self.write(folder, &all).map(Some)
+    }
+
+    fn write(&self, folder: &Path, all: &[Finished]) -> Result<PathBuf> {
+        let first = |network: &Architecture| {
+            let found = self.jobs.iter().zip(all).find(|(job, _)| job.architecture == *network);
+            found.expect("every network has a job").1
+        };
+        let mut table = String::new();
+        for network in &self.networks {
+            table += &serde_json::to_string(&row(network, first(network))).expect("a row is plain data");
+            table.push('\n');
+        }
+        let mut repeats = "id,seed,valid_loss,valid_accuracy,train_loss\n".to_owned();
+        let text = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
+        for (job, said) in self.jobs.iter().zip(all) {
+            let again = self.jobs.iter().filter(|other| other.architecture == job.architecture).count() > 1;
+            if again {
+                let cells = [
+                    job.architecture.id(),
+                    job.recipe.seed.to_string(),
+                    text(said.valid_loss),
+                    text(said.valid_accuracy),
+                    text(said.train_loss),
+                ];
+                repeats += &(cells.join(",") + "\n");
+            }
+        }
+        let target = folder.join("architectures.jsonl");
+        for (path, text) in [(folder.join("repeats.csv"), repeats), (target.clone(), table)] {
+            let draft = path.with_extension("part");
+            let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, &path));
+            written.map_err(|source| Error::Write { path, source })?;
+        }
+        Ok(target)
+    }
+}
+
+/// A network and what became of it, as a benchmark's table has it.
+fn row(network: &Architecture, said: &Finished) -> Map<String, Value> {
+    let (genes, params) = (network.to_json(), network.params());
+    let mut row = Map::new();
+    row.insert("id".into(), network.id().into());
+    row.extend(genes.into_iter().filter(|(key, _)| !["space", "family"].contains(&key.as_str())));
+    let language = said.valid_accuracy.is_none();
+    let perplexity = said.valid_loss.filter(|_| language).map(f64::exp);
+    row.extend(language.then(|| ("valid_ppl".to_owned(), json!(perplexity))));
+    row.insert("valid_loss".into(), json!(said.valid_loss));
+    row.extend(said.valid_accuracy.map(|share| ("valid_accuracy".to_owned(), json!(share))));
+    row.insert("train_loss".into(), json!(said.train_loss));
+    row.insert("params_total".into(), params.total.into());
+    row.insert("params_decoder".into(), params.decoder().into());
+    row
+}

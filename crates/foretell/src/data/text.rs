@@ -1,0 +1,115 @@
+//! Text as tokens.
+
+use super::{LAYOUT, Part, Tokeniser, cache, files, nine_tenths, read};
+use crate::error::{Error, Result};
+use std::path::Path;
+
+/// Tokens of a text: ids from 1 on. Id 0 is never text (encoders do not learn it), and the last id of the vocabulary is the
+/// mask.
+#[derive(Debug, Clone)]
+pub struct Text {
+    train: Vec<u32>,
+    valid: Vec<u32>,
+    vocabulary: u32,
+    digest: String,
+}
+
+impl Text {
+    /// Reads a file, `train.txt` and `valid.txt` of a folder, or all files of a folder as one text.
+    pub fn open(path: &Path, tokeniser: Tokeniser, cache: Option<&Path>) -> Result<Self> {
+        let (train, valid) = if path.is_file() {
+            (read(path)?, None)
+        } else if path.join("train.txt").is_file() {
+            let valid = path.join("valid.txt");
+            let valid = if valid.is_file() { Some(read(&valid)?) } else { None };
+            (read(&path.join("train.txt"))?, valid)
+        } else {
+            let mut all = Vec::new();
+            for file in files(path)? {
+                all.extend(read(&file)?);
+            }
+            (all, None)
+        };
+        let name = path.display().to_string();
+        if train.is_empty() {
+            return Err(Error::input(name, format!("holds no text. {LAYOUT}")));
+        }
+        let key = cache::key(&train, valid.as_deref(), tokeniser);
+        if let Some(known) = cache.and_then(|cache| cache::read(cache, &key)) {
+            return Ok(Self::whole(known.0, known.1, tokeniser.vocabulary()));
+        }
+        let text = Self::of(&name, &train, valid.as_deref(), tokeniser)?;
+        if let Some(cache) = cache {
+            cache::write(cache, &key, &text.train, &text.valid)?;
+        }
+        Ok(text)
+    }
+
+    /// Cuts bytes into tokens; without a validation text the last tenth is taken, from a line's beginning on. A
+    /// tokeniser learns from the training part alone.
+    pub fn of(name: &str, train: &[u8], valid: Option<&[u8]>, tokeniser: Tokeniser) -> Result<Self> {
+        let (train, valid) = valid.map_or_else(
+            || {
+                let cut = nine_tenths(train.len());
+                let line = train[cut..].iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+                train.split_at(cut + line)
+            },
+            |valid| (train, valid),
+        );
+        let [train, valid] = tokeniser.cut(train, valid).map_err(|e| e.at(name))?;
+        Ok(Self::whole(train, valid, tokeniser.vocabulary()))
+    }
+
+    fn whole(train: Vec<u32>, valid: Vec<u32>, vocabulary: u32) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        for ids in [&train, &valid] {
+            hasher.update(&(ids.len() as u64).to_le_bytes());
+            ids.iter().for_each(|id| {
+                hasher.update(&id.to_le_bytes());
+            });
+        }
+        let digest = hasher.finalize().to_hex()[..20].to_owned();
+        Text { train, valid, vocabulary, digest }
+    }
+
+    /// The tokens of a part.
+    pub fn ids(&self, part: Part) -> &[u32] {
+        if part == Part::Train { &self.train } else { &self.valid }
+    }
+
+    /// How many ids there are, with that of nothing and the mask.
+    pub fn vocabulary(&self) -> u32 {
+        self.vocabulary
+    }
+
+    /// The id that hides a token.
+    pub fn mask(&self) -> u32 {
+        self.vocabulary - 1
+    }
+
+    pub(super) fn digest(&self) -> &str {
+        &self.digest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_split_at_a_line() {
+        let text = "a line of ten\n".repeat(40);
+        let data = Text::of("test", text.as_bytes(), None, Tokeniser::Bytes).unwrap();
+        assert_eq!((data.vocabulary(), data.mask()), (257, 256));
+        assert_eq!(data.ids(Part::Train).len() + data.ids(Part::Valid).len(), text.len());
+        assert_eq!(data.ids(Part::Valid)[..2], [97, 32], "validation begins a line");
+        assert!((50..=56).contains(&data.ids(Part::Valid).len()));
+    }
+
+    #[test]
+    fn nothing_is_an_error_that_says_what_is_expected() {
+        let missing = super::super::Data::open(Path::new("no such folder"), Tokeniser::Bytes, None, None);
+        let message = missing.unwrap_err().to_string();
+        assert!(message.contains("is not there") && message.contains("train.txt and valid.txt"), "{message}");
+    }
+}

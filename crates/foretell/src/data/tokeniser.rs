@@ -1,0 +1,121 @@
+//! Text into tokens: bytes as they are, or byte pairs learned from the text.
+
+use crate::error::{Error, Result};
+use std::fmt;
+use std::str::FromStr;
+use tokenizers::models::bpe::{BPE, BpeTrainerBuilder};
+use tokenizers::pre_tokenizers::byte_level::ByteLevel;
+use tokenizers::{AddedToken, TokenizerBuilder};
+
+/// How text becomes tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tokeniser {
+    /// A byte a token: 256 ids and the mask. Byte 0 is id 0.
+    Bytes,
+    /// Byte-level BPE learned from the training part, with so many ids, nothing (0) and the mask (last) among them.
+    Bpe(u32),
+}
+
+/// Nothing, the mask, and every byte.
+const LEAST: u32 = 258;
+
+impl Tokeniser {
+    /// How many ids there are, with the mask.
+    pub fn vocabulary(self) -> u32 {
+        match self {
+            Tokeniser::Bytes => 257,
+            Tokeniser::Bpe(ids) => ids,
+        }
+    }
+
+    /// The tokens of both parts.
+    pub(super) fn cut(self, train: &[u8], valid: &[u8]) -> Result<[Vec<u32>; 2]> {
+        let ids = match self {
+            Tokeniser::Bytes => {
+                return Ok([train, valid].map(|part| part.iter().map(|b| u32::from(*b)).collect()));
+            }
+            Tokeniser::Bpe(ids) => ids,
+        };
+        let wrong = |e: Box<dyn std::error::Error + Send + Sync>| Error::input("", e.to_string());
+        let [train, valid] = [train, valid].map(String::from_utf8_lossy);
+        let bytes = || ByteLevel::new(false, true, true);
+        let mut tokeniser = TokenizerBuilder::<
+            BPE,
+            tokenizers::NormalizerWrapper,
+            _,
+            tokenizers::PostProcessorWrapper,
+            _,
+        >::default()
+        .with_model(BPE::default())
+        .with_pre_tokenizer(Some(bytes()))
+        .with_decoder(Some(bytes()))
+        .build()
+        .map_err(wrong)?;
+        let mut trainer = BpeTrainerBuilder::new()
+            .show_progress(false)
+            .vocab_size(ids as usize - 1)
+            .initial_alphabet(ByteLevel::alphabet().into_iter().collect())
+            .special_tokens(vec![AddedToken::from("<nothing>", true)])
+            .build();
+        tokeniser.train(&mut trainer, train.lines().map(|line| format!("{line}\n"))).map_err(wrong)?;
+        let cut = |text: &str| -> Result<Vec<u32>> {
+            let mut all = Vec::new();
+            for line in text.split_inclusive('\n') {
+                all.extend(tokeniser.encode(line, false).map_err(wrong)?.get_ids());
+            }
+            Ok(all)
+        };
+        Ok([cut(&train)?, cut(&valid)?])
+    }
+}
+
+impl fmt::Display for Tokeniser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Tokeniser::Bytes => f.write_str("bytes"),
+            Tokeniser::Bpe(ids) => write!(f, "bpe:{ids}"),
+        }
+    }
+}
+
+impl FromStr for Tokeniser {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || {
+            let message = format!("is neither bytes nor bpe:N with N from {LEAST} on, such as bpe:2048");
+            Error::input(format!("tokeniser '{text}'"), message)
+        };
+        match text.split_once(':') {
+            None if text == "bytes" => Ok(Tokeniser::Bytes),
+            Some(("bpe", ids)) => {
+                let ids = ids.parse().ok().filter(|ids| (LEAST..1 << 24).contains(ids));
+                Ok(Tokeniser::Bpe(ids.ok_or_else(wrong)?))
+            }
+            _ => Err(wrong()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A word that returns is one token; no id reaches the mask; every byte can be said.
+    #[test]
+    fn pairs_are_learned_from_the_training_part() {
+        let text = "wherefore the wherefore\n".repeat(50);
+        let kind: Tokeniser = "bpe:270".parse().unwrap();
+        let [train, valid] = kind.cut(text.as_bytes(), "wherefore é\n".as_bytes()).unwrap();
+        assert!(train.len() < text.len() / 4, "{} tokens", train.len());
+        assert!(train.iter().chain(&valid).all(|id| (1..269).contains(id)));
+        assert_eq!(valid[0], train[0]);
+        for _ in 0..5 {
+            let again = kind.cut(text.as_bytes(), "wherefore é\n".as_bytes()).unwrap();
+            assert_eq!(again, [train.clone(), valid.clone()], "learned the same way again");
+        }
+        for wrong in ["bpe", "bpe:12", "words"] {
+            assert!(wrong.parse::<Tokeniser>().is_err());
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Checkpoints: whatever is needed to go on as if nothing had happened.
+//!
+//! A folder `checkpoint-STEP` holds `weights.safetensors` (the network alone, as `foretell score --weights` reads it),
+//! `training.safetensors` (moments, heads, generator) and `state.json`. It is written under another name, brought to the
+//! disk and then renamed, so that it is there whole or not at all; only then is the one before removed. No generator has
+//! a state: what is drawn follows from the seed and the number of the step.
+
+use super::Trainer;
+use super::run::Progress;
+use crate::engine::scalar::Scalar;
+use crate::error::{Error, Result};
+use crate::network::numbers;
+use crate::space;
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The layout of checkpoints.
+const VERSION: u64 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    version: u64,
+    /// Network, recipe, data and precision, which must be the same to go on.
+    run: Value,
+    step: u64,
+    progress: Progress,
+}
+
+/// The newest checkpoint of a run's folder.
+pub fn latest(folder: &Path) -> Option<PathBuf> {
+    let number = |path: &Path| path.file_name()?.to_str()?.strip_prefix("checkpoint-")?.parse::<u64>().ok();
+    let found = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    found.filter_map(|path| Some((number(&path)?, path))).max().map(|(_, path)| path)
+}
+
+/// What must be the same to go on.
+fn identity<S: Scalar>(trainer: &Trainer<'_, S>, data: &str) -> Value {
+    let architecture = Value::Object(space::write_architecture(&trainer.members[0].architecture));
+    json!({"architecture": architecture, "recipe": trainer.recipe(), "data": data, "bits": 8 * size_of::<S>()})
+}
+
+/// Writes a checkpoint and removes older ones.
+pub(super) fn save<S: Scalar>(
+    trainer: &Trainer<'_, S>,
+    progress: &Progress,
+    data: &str,
+    folder: &Path,
+) -> Result<()> {
+    let name = format!("checkpoint-{:010}", trainer.step);
+    let (target, draft) = (folder.join(&name), folder.join(format!("{name}.part")));
+    if target.is_dir() {
+        return Ok(());
+    }
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| Error::Write { path, source }
+    };
+    let _ = fs::remove_dir_all(&draft);
+    fs::create_dir_all(&draft).map_err(failed(&draft))?;
+    let (network, training): (Vec<_>, Vec<_>) = tensors(trainer).into_iter().partition(|entry| entry.own);
+    for (file, entries) in [("weights.safetensors", network), ("training.safetensors", training)] {
+        let path = draft.join(file);
+        let entries: Vec<Entry> = entries;
+        let views = entries.iter().map(|entry| (entry.name.as_str(), entry.view()));
+        let bytes = safetensors::serialize(views, None).map_err(|e| Error::input(file, e.to_string()))?;
+        write(&path, &bytes).map_err(failed(&path))?;
+    }
+    let state = State {
+        version: VERSION,
+        run: identity(trainer, data),
+        step: trainer.step,
+        progress: progress.clone(),
+    };
+    let path = draft.join("state.json");
+    let text = serde_json::to_string_pretty(&state).expect("a state is plain data");
+    write(&path, text.as_bytes()).map_err(failed(&path))?;
+    let before = latest(folder);
+    fs::rename(&draft, &target).map_err(failed(&target))?;
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed(folder))?;
+    if let Some(before) = before.filter(|before| *before != target) {
+        fs::remove_dir_all(&before).map_err(failed(&before))?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Brings a trainer to the newest checkpoint of a folder, if there is one.
+pub(super) fn load<S: Scalar>(
+    trainer: &mut Trainer<'_, S>,
+    data: &str,
+    folder: &Path,
+) -> Result<Option<Progress>> {
+    let Some(path) = latest(folder) else { return Ok(None) };
+    let read = |file: &str| {
+        let path = path.join(file);
+        fs::read(&path).map_err(|source| Error::Read { path, source })
+    };
+    let place = path.display().to_string();
+    let wrong = |message: String| Error::input(place.as_str(), message);
+    let state: State = serde_json::from_slice(&read("state.json")?).map_err(|e| wrong(e.to_string()))?;
+    let run = identity(trainer, data);
+    if state.version != VERSION || state.run != run {
+        let differs = |key: &&str| state.run.get(*key) != run.get(*key);
+        let keys: Vec<&str> =
+            ["architecture", "recipe", "data", "bits"].into_iter().filter(differs).collect();
+        let message = format!(
+            "belongs to another run ({} differ): choose another folder, or remove it",
+            if keys.is_empty() { "releases".to_owned() } else { keys.join(", ") }
+        );
+        return Err(wrong(message));
+    }
+    let files = [read("weights.safetensors")?, read("training.safetensors")?];
+    let [own, other] = files.each_ref().map(|bytes| SafeTensors::deserialize(bytes));
+    let (own, other) = (own.map_err(|e| wrong(e.to_string()))?, other.map_err(|e| wrong(e.to_string()))?);
+    let get = |entry: &Entry| -> Result<Vec<f64>> {
+        let file = if entry.own { &own } else { &other };
+        let view = file.tensor(&entry.name).map_err(|e| wrong(e.to_string()))?;
+        let values = numbers(&view).filter(|values| values.len() == entry.len);
+        values.ok_or_else(|| wrong(format!("{} has another size or type", entry.name)))
+    };
+    for entry in tensors(trainer) {
+        let values = get(&entry)?;
+        let member = &mut trainer.members[entry.member];
+        let all = match entry.moment {
+            None => &mut member.weights.data,
+            Some(moment) => &mut member.moments[moment],
+        };
+        let to = &mut all[entry.start..entry.start + entry.len];
+        to.iter_mut().zip(values).for_each(|(x, value)| *x = S::from_f64(value));
+    }
+    trainer.step = state.step;
+    Ok(Some(state.progress))
+}
+
+/// One tensor of a checkpoint.
+struct Entry {
+    name: String,
+    /// Whether it belongs to the network alone.
+    own: bool,
+    member: usize,
+    moment: Option<usize>,
+    start: usize,
+    len: usize,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+    dtype: Dtype,
+}
+
+impl Entry {
+    fn view(&self) -> TensorView<'_> {
+        TensorView::new(self.dtype, self.shape.clone(), &self.bytes).expect("sizes and bytes agree")
+    }
+}
+
+/// Every tensor of a run, with its numbers.
+fn tensors<S: Scalar>(trainer: &Trainer<'_, S>) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for (number, member) in trainer.members.iter().enumerate() {
+        let own = member.architecture.tensors().len();
+        let of = ["", "generator."][number];
+        for (param, tensor) in member.weights.layout.tensors() {
+            let range = member.weights.layout.range(param);
+            let sources = [None, Some(0), Some(1)];
+            for moment in sources {
+                let data = moment.map_or(&member.weights.data, |moment: usize| &member.moments[moment]);
+                let kind = moment.map_or("", |moment| ["first.", "second."][moment]);
+                let (bytes, dtype) = bytes(&data[range.clone()]);
+                entries.push(Entry {
+                    name: format!("{kind}{of}{}", tensor.name()),
+                    own: number == 0 && moment.is_none() && param.index() < own,
+                    member: number,
+                    moment,
+                    start: range.start,
+                    len: range.len(),
+                    shape: tensor.shape.iter().take_while(|n| **n > 0).map(|n| *n as usize).collect(),
+                    bytes,
+                    dtype,
+                });
+            }
+        }
+    }
+    entries
+}
+
+fn bytes<S: Scalar>(data: &[S]) -> (Vec<u8>, Dtype) {
+    match size_of::<S>() {
+        4 => (data.iter().flat_map(|x| (x.to_f64() as f32).to_le_bytes()).collect(), Dtype::F32),
+        _ => (data.iter().flat_map(|x| x.to_f64().to_le_bytes()).collect(), Dtype::F64),
+    }
+}

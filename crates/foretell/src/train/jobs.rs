@@ -1,0 +1,151 @@
+//! Many runs, each remembered in a file of its own: whoever is killed loses nothing but the time since a checkpoint.
+//!
+//! A job that is done leaves `NAME.json`; while it runs its checkpoints lie in `NAME/`. Files of several machines may be
+//! copied together. Networks are trained side by side, each by one thread: the bits are the same as with many.
+
+use super::{Outcome, Recipe, run_in};
+use crate::architecture::Architecture;
+use crate::data::Data;
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// One network to be trained.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The network, as the data wants it.
+    pub architecture: Architecture,
+    /// How, with the seed.
+    pub recipe: Recipe,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// A hash of network, recipe and data.
+    job: String,
+    /// Validation loss in the end; absent if it diverged.
+    pub valid_loss: Option<f64>,
+    /// The share of targets met in the end, where the task has one.
+    pub valid_accuracy: Option<f64>,
+    /// Mean training loss between the last two validations.
+    pub train_loss: Option<f64>,
+    /// Why there is no loss.
+    pub failure: Option<String>,
+    /// Seconds that it took, on one thread.
+    pub seconds: f64,
+}
+
+impl Job {
+    /// A name that is the same for the same network and seed.
+    pub fn name(&self) -> String {
+        format!("{}-{}", self.architecture.id(), self.recipe.seed)
+    }
+
+    fn file(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}.json", self.name()))
+    }
+
+    /// Whether a folder holds what became of it.
+    pub fn done(&self, folder: &Path) -> bool {
+        self.file(folder).is_file()
+    }
+
+    fn hash(&self, data: &Data) -> String {
+        let recipe = serde_json::to_string(&self.recipe).expect("a recipe is plain data");
+        let text = format!("{} {recipe} {}", self.architecture.id(), data.digest());
+        blake3::hash(text.as_bytes()).to_hex()[..20].to_owned()
+    }
+
+    /// What a file says of it, if it is done.
+    fn known(&self, data: &Data, folder: &Path) -> Result<Option<Finished>> {
+        let path = self.file(folder);
+        let Ok(bytes) = std::fs::read(&path) else { return Ok(None) };
+        let found: Finished = serde_json::from_slice(&bytes)
+            .map_err(|e| Error::input(path.display().to_string(), format!("is no finished job: {e}")))?;
+        if found.job != self.hash(data) {
+            let message =
+                "was trained by another recipe or on other data: choose another folder, or remove it";
+            return Err(Error::input(path.display().to_string(), message));
+        }
+        Ok(Some(found))
+    }
+
+    fn run(&self, data: &Data, folder: &Path) -> Result<Finished> {
+        let work = folder.join(self.name());
+        let said = run_in::<f32>(&self.architecture, data, &self.recipe, Some(&work), PAUSE, &mut ());
+        let mut finished = Finished {
+            job: self.hash(data),
+            valid_loss: None,
+            valid_accuracy: None,
+            train_loss: None,
+            failure: None,
+            seconds: 0.0,
+        };
+        match said {
+            Ok(Outcome { last, curve, seconds, .. }) => {
+                (finished.valid_loss, finished.valid_accuracy) = (Some(last.loss), last.accuracy);
+                finished.train_loss = curve.last().map(|point| point.train);
+                finished.seconds = seconds;
+            }
+            Err(error @ Error::Diverged { .. }) => finished.failure = Some(error.to_string()),
+            Err(error) => return Err(error),
+        }
+        let target = self.file(folder);
+        let draft = target.with_extension("part");
+        let text = serde_json::to_string(&finished).expect("plain data") + "\n";
+        let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, &target));
+        written.map_err(|source| Error::Write { path: target, source })?;
+        let _ = std::fs::remove_dir_all(&work);
+        Ok(finished)
+    }
+}
+
+/// Checkpoints of a job are at least so far apart.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// Trains whatever is not done; `each` is told of every job that gets done. What is wrong with one stops all.
+pub fn jobs(
+    jobs: &[Job],
+    data: &Data,
+    folder: &Path,
+    each: &(dyn Fn(&Job, &Finished) + Sync),
+) -> Result<Vec<Finished>> {
+    std::fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.into(), source })?;
+    let mut found = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        found.push(job.known(data, folder)?);
+    }
+    let open: Vec<usize> = (0..jobs.len()).filter(|place| found[*place].is_none()).collect();
+    let (next, failure) = (AtomicUsize::new(0), Mutex::new(None));
+    let found = Mutex::new(found);
+    let worker = || {
+        // Threads of one pool would begin one job in the middle of another while they wait for its parts.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread can be started");
+        while let Some(place) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if failure.lock().expect("no holder panics").is_some() {
+                return;
+            }
+            match pool.install(|| jobs[*place].run(data, folder)) {
+                Ok(finished) => {
+                    each(&jobs[*place], &finished);
+                    found.lock().expect("no holder panics")[*place] = Some(finished);
+                }
+                Err(error) => *failure.lock().expect("no holder panics") = Some(error),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..rayon::current_num_threads().min(open.len())).for_each(|_| {
+            scope.spawn(worker);
+        });
+    });
+    if let Some(error) = failure.into_inner().expect("no holder panics") {
+        return Err(error);
+    }
+    let found = found.into_inner().expect("no holder panics");
+    Ok(found.into_iter().map(|finished| finished.expect("every job was run")).collect())
+}

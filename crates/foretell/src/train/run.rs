@@ -1,0 +1,133 @@
+//! The loop: steps, validations, checkpoints, and when to stop.
+
+use super::{Metrics, Recipe, Trainer, checkpoint};
+use crate::architecture::Architecture;
+use crate::data::Data;
+use crate::engine::scalar::Scalar;
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A point of the loss curve.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Steps done.
+    pub step: u64,
+    /// Mean training loss since the point before.
+    pub train: f64,
+    /// The validation then.
+    pub valid: Metrics,
+}
+
+/// What is remembered from step to step beside the weights.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct Progress {
+    curve: Vec<Point>,
+    /// Sum and number of training losses since the last point.
+    sum: f64,
+    count: u64,
+    stopped: bool,
+    seconds: f64,
+}
+
+impl Progress {
+    /// The point with the lowest validation loss, of equals the first.
+    fn best(&self) -> Option<&Point> {
+        self.curve.iter().reduce(|best, point| if point.valid.loss < best.valid.loss { point } else { best })
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Steps done.
+    pub steps: u64,
+    /// Tokens, or images, seen.
+    pub seen: u64,
+    /// The loss curve.
+    pub curve: Vec<Point>,
+    /// The last validation.
+    pub last: Metrics,
+    /// The best validation, and its step.
+    pub best: (u64, Metrics),
+    /// Whether it stopped before its time, since validation no longer improved.
+    pub early: bool,
+    /// Seconds of all that was done, also before it was interrupted.
+    pub seconds: f64,
+}
+
+/// Who looks on.
+pub trait Watch {
+    /// A step is done: its number from 1, the loss before the weights moved.
+    fn step(&mut self, _step: u64, _loss: f64) {}
+    /// A validation is done.
+    fn point(&mut self, _point: &Point) {}
+}
+
+/// Nobody looks on.
+impl Watch for () {}
+
+/// Checkpoints are written at least this far apart, and in the end.
+const PAUSE: Duration = Duration::from_secs(20);
+
+/// Trains a network from its start to its end; in single precision, as all that is not a test does.
+pub fn run(architecture: &Architecture, data: &Data, recipe: &Recipe) -> Result<Outcome> {
+    run_in::<f32>(architecture, data, recipe, None, PAUSE, &mut ())
+}
+
+/// The same with a folder for checkpoints, which is gone on from if it holds one; they are written at least `pause` apart.
+pub fn run_in<S: Scalar>(
+    architecture: &Architecture,
+    data: &Data,
+    recipe: &Recipe,
+    folder: Option<&Path>,
+    pause: Duration,
+    watch: &mut dyn Watch,
+) -> Result<Outcome> {
+    let mut trainer = Trainer::<S>::new(architecture, data, recipe)?;
+    let digest = data.digest();
+    let mut progress = match folder {
+        Some(folder) => {
+            std::fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.into(), source })?;
+            checkpoint::load(&mut trainer, digest, folder)?.unwrap_or_default()
+        }
+        None => Progress::default(),
+    };
+    progress.curve.iter().for_each(|point| watch.point(point));
+    let (before, start, mut saved) = (progress.seconds, Instant::now(), Instant::now());
+    while trainer.step < recipe.steps && !progress.stopped {
+        let loss = trainer.step()?;
+        watch.step(trainer.step, loss);
+        progress.sum += loss;
+        progress.count += 1;
+        let due = recipe.validate_every > 0 && trainer.step.is_multiple_of(recipe.validate_every);
+        if due || trainer.step == recipe.steps {
+            let train = progress.sum / progress.count as f64;
+            let point = Point { step: trainer.step, train, valid: trainer.validate()? };
+            watch.point(&point);
+            progress.curve.push(point);
+            (progress.sum, progress.count) = (0.0, 0);
+            let best = progress.best().map_or(0, |best| best.step);
+            let since = progress.curve.iter().filter(|point| point.step > best).count() as u64;
+            progress.stopped = recipe.patience > 0 && since >= recipe.patience;
+        }
+        progress.seconds = before + start.elapsed().as_secs_f64();
+        let over = trainer.step == recipe.steps || progress.stopped;
+        if let Some(folder) = folder.filter(|_| over || saved.elapsed() >= pause) {
+            checkpoint::save(&trainer, &progress, digest, folder)?;
+            saved = Instant::now();
+        }
+    }
+    let (best, last) =
+        (*progress.best().expect("the last step validates"), progress.curve[progress.curve.len() - 1]);
+    Ok(Outcome {
+        steps: trainer.step,
+        seen: trainer.step * trainer.work(),
+        last: last.valid,
+        best: (best.step, best.valid),
+        early: progress.stopped && trainer.step < recipe.steps,
+        seconds: progress.seconds,
+        curve: progress.curve,
+    })
+}

@@ -1,0 +1,73 @@
+//! What a network learns.
+
+use super::Recipe;
+use crate::architecture::Architecture;
+use crate::data::Data;
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a network learns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Task {
+    /// The next token, for decoders and recurrent cells. Every sample starts afresh: nothing is carried over from the
+    /// one before.
+    Language,
+    /// Hidden tokens, for encoders (BERT): of a fixed number per sample, 80 % are replaced by the mask, 10 % by any
+    /// token, 10 % stay.
+    Masked,
+    /// Which tokens were replaced, for encoders (ELECTRA): hidden tokens are filled in by a small encoder that learns
+    /// to guess them at the same time.
+    Replaced,
+    /// The class of an image.
+    Classify,
+}
+
+impl Task {
+    /// What suits a family: masked tokens for encoders.
+    pub fn usual(architecture: &Architecture) -> Result<Self> {
+        Ok(match architecture.family().name() {
+            "gpt2" | "transformer-xl" | "recurrent" | "llama" => Task::Language,
+            "bert" | "flexibert" => Task::Masked,
+            "vit" | "pit" => Task::Classify,
+            other => {
+                let message =
+                    "cannot be trained here: its batch normalisation keeps no statistics for evaluation";
+                return Err(Error::input(other, message));
+            }
+        })
+    }
+
+    /// The task of a recipe, if the network can learn it.
+    pub(super) fn of(recipe: &Recipe, architecture: &Architecture) -> Result<Self> {
+        let usual = Task::usual(architecture)?;
+        match (recipe.task, usual) {
+            (None, usual) => Ok(usual),
+            (Some(task), usual) if task == usual => Ok(task),
+            (Some(Task::Replaced), Task::Masked) => Ok(Task::Replaced),
+            (Some(task), _) => {
+                let message = format!("{task:?} is nothing that a {} learns", architecture.family().name());
+                Err(Error::input("recipe, task", message))
+            }
+        }
+    }
+}
+
+/// A network as the data wants it: its vocabulary, or its classes, channels and image size, are no choice of a search.
+pub fn fit(architecture: &Architecture, data: &Data) -> Result<Architecture> {
+    let task = Task::usual(architecture)?;
+    let set: Vec<(&str, Value)> = match (data, task) {
+        (Data::Text(text), Task::Language | Task::Masked | Task::Replaced) => {
+            vec![("vocab_size", text.vocabulary().into())]
+        }
+        (Data::Images(images), Task::Classify) => vec![
+            ("num_classes", images.classes().into()),
+            ("channels", images.channels().into()),
+            ("image_size", images.side().into()),
+        ],
+        (Data::Text(_), _) => return Err(Error::input("data", "is text, and the network reads images")),
+        (Data::Images(_), _) => return Err(Error::input("data", "is images, and the network reads text")),
+    };
+    set.iter().try_fold(architecture.clone(), |network, (key, value)| network.with(key, value))
+}
