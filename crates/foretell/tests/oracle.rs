@@ -236,23 +236,24 @@ fn feed(architecture: &Architecture, rng: &mut Rng) -> Fed {
     Fed { pixels: Vec::new(), ids: draw(), labels: draw(), tokens }
 }
 
-/// Features, and logits where there are any, sample after sample.
+/// Features, and logits and the loss where there are any, sample after sample.
 fn engine<S: Scalar>(
     architecture: &Architecture,
     weights: &Weights<S>,
     fed: &Fed,
-) -> [(Vec<f64>, Vec<usize>); 2] {
+) -> [(Vec<f64>, Vec<usize>); 3] {
     let recurrent = architecture.family().name() == "recurrent";
-    let steps = |ids: &[u32]| -> Vec<u32> {
-        (0..fed.tokens)
-            .flat_map(|t| (0..BATCH).map(move |b| b * fed.tokens + t))
-            .map(|place| ids[place])
-            .collect()
+    let order = |ids: &[u32]| -> Vec<u32> {
+        if !recurrent {
+            return ids.to_vec();
+        }
+        let places = (0..fed.tokens).flat_map(|t| (0..BATCH).map(move |b| b * fed.tokens + t));
+        places.map(|place| ids[place]).collect()
     };
     let input = if fed.ids.is_empty() {
         Input::images(fed.pixels.iter().map(|x| S::from_f64(f64::from(*x))).collect(), BATCH)
     } else {
-        Input::tokens(if recurrent { steps(&fed.ids) } else { fed.ids.clone() }, BATCH)
+        Input::Tokens { ids: order(&fed.ids), types: Vec::new(), labels: order(&fed.labels), batch: BATCH }
     };
     let mut space = Workspace::new();
     let mut tape = Tape::new(weights, &mut space, false);
@@ -266,7 +267,10 @@ fn engine<S: Scalar>(
         let order = (0..BATCH).flat_map(|b| (0..rows / BATCH).map(move |t| t * BATCH + b));
         (order.flat_map(|row| data[row * cols..][..cols].to_vec()).collect(), vec![BATCH, rows / BATCH, cols])
     };
-    [Some(output.features), output.logits].map(|value| value.map_or((Vec::new(), vec![0]), take))
+    let loss = output.loss.map_or((Vec::new(), vec![0]), |loss| (vec![tape.data(loss)[0].to_f64()], vec![1]));
+    let [features, logits] =
+        [Some(output.features), output.logits].map(|value| value.map_or((Vec::new(), vec![0]), take));
+    [features, logits, loss]
 }
 
 fn save(path: &Path, entries: Vec<(&str, Dtype, Vec<usize>, Vec<u8>)>) {
@@ -301,11 +305,12 @@ fn case(folder: &Path, architecture: &Architecture, rng: &mut Rng) -> bool {
         }
     }
     let mut entries = Vec::new();
-    for ([features, logits], names) in
-        [(single, ["features_f32", "logits_f32"]), (double, ["features_f64", "logits_f64"])]
-    {
-        entries.push((names[0], Dtype::F64, features.1, doubles(&features.0)));
-        entries.push((names[1], Dtype::F64, logits.1, doubles(&logits.0)));
+    for (said, names) in [
+        (single, ["features_f32", "logits_f32", "loss_f32"]),
+        (double, ["features_f64", "logits_f64", "loss_f64"]),
+    ] {
+        let said = said.into_iter().zip(names);
+        entries.extend(said.map(|((data, shape), name)| (name, Dtype::F64, shape, doubles(&data))));
     }
     if fed.ids.is_empty() {
         let side = number(architecture, "image_size");
