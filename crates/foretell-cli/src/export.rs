@@ -51,7 +51,12 @@ pub fn run(args: &Export, json: bool) -> Result<()> {
 /// The architecture of a file or folder, else the best or another candidate of a study.
 fn find(args: &Export) -> Result<(Architecture, Origin)> {
     let source = args.source.as_str();
-    if source == "-" || Path::new(source).exists() || source.ends_with(".json") {
+    // A study comes before a folder of its name, which may well be its own export.
+    let named = || {
+        let studies = studies::open(&args.store).and_then(|store| store.studies());
+        studies.is_ok_and(|studies| studies.iter().any(|study| study.name == source))
+    };
+    if source == "-" || source.ends_with(".json") || Path::new(source).exists() && !named() {
         let mut found = crate::count::read(source)?;
         return match found.len() {
             1 => Ok((found.remove(0), vec![("read from", "an architecture's file".to_owned())])),

@@ -94,6 +94,10 @@ fn a_study_comes_out_as_a_folder_that_every_command_reads() {
         serde_json::from_str::<Value>(&folder.ok(&all)).unwrap()["scores"].clone()
     };
     assert_eq!(score(&["score", "winner", "--weights", "winner"]), score(&["score", "best.json"]));
+    // A folder of the study's name is not taken for the study.
+    folder.ok(&["export", "s", "--to", "s"]);
+    folder.ok(&["export", "s", "--to", "s", "--force"]);
+    assert!(folder.read("s/README.md").contains("| study | s |"));
     // Another candidate, other formats.
     folder.ok(&["export", "s", "--trial", "3", "--to", "third", "--target", "pytorch", "--no-weights"]);
     assert_eq!(folder.names("third"), ["README.md", "architecture.json", "model.py"]);

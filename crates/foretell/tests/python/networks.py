@@ -53,7 +53,10 @@ def compare(name, family, run, data, limits=(F32, F64)):
         inputs = data["input"] if data["input"].dtype == torch.int64 else data["input"].to(dtype)
         with torch.no_grad():
             features, logits = run(dtype, inputs)
-        for kind, found in (("features", features), ("logits", logits)):
+        loss = None
+        if logits is not None and data["labels"].dim() == 2 and logits.shape[1] == data["labels"].shape[1]:
+            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), data["labels"].flatten())[None]
+        for kind, found in (("features", features), ("logits", logits), ("loss", loss)):
             expected = data[f"{kind}_{end}"]
             if found is None or expected.numel() == 0:
                 continue
