@@ -88,6 +88,28 @@ fn what_cannot_be_expressed_is_refused_by_name() {
     }
 }
 
+/// Ids from before the fields that import needs: `head` of gpt2, `norm_eps` of vit, `rope_theta` and `norm_eps` of llama.
+#[test]
+fn fields_that_came_later_leave_ids_as_they_were() {
+    for (value, id) in [
+        (
+            json!({"family": "gpt2", "vocab_size": 300, "context_len": 16, "d_model": 24, "n_layer": 2,
+                "n_head": [2, 4], "d_inner": [20, 40]}),
+            "01ac2e2dbf8adfe32481",
+        ),
+        (
+            json!({"family": "vit", "embed_dim": 24, "depth": 2, "num_heads": [2, 4], "mlp_ratio": 2}),
+            "4b7c1f050008fa68c219",
+        ),
+        (
+            json!({"family": "llama", "hidden_size": 24, "num_layers": 2, "num_heads": [2, 4], "ffn_dim": [20, 40]}),
+            "443dd44f2d87c8c90637",
+        ),
+    ] {
+        assert_eq!(space::read_architecture(&value).unwrap().id(), id, "{value}");
+    }
+}
+
 #[test]
 fn layers_that_differ_are_read() {
     let found = read(
