@@ -207,7 +207,7 @@ fn every_family_learns_its_task() {
 fn images() -> PathBuf {
     let folder = std::env::temp_dir().join(format!("foretell-images-{}", std::process::id()));
     let image = |i: usize| -> Vec<u8> {
-        (0..256).map(|p| ((p * 31 + i * 17) % 61) as u8 + if i % 2 == 0 { 120 } else { 0 }).collect()
+        (0..256).map(|p| ((p * 31 + i * 17) % 61) as u8 + if i.is_multiple_of(2) { 120 } else { 0 }).collect()
     };
     std::fs::create_dir_all(&folder).unwrap();
     for (part, n) in [("train", 60_u32), ("t10k", 20)] {

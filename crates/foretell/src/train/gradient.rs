@@ -29,7 +29,7 @@ impl<S: Scalar> Spaces<S> {
 
     fn with<T>(&self, work: impl FnOnce(&mut Workspace<S>) -> T) -> T {
         let waiting = self.0.lock().expect("no holder panics").pop();
-        let mut space = waiting.unwrap_or_else(Workspace::new);
+        let mut space = waiting.unwrap_or_default();
         let result = work(&mut space);
         self.0.lock().expect("no holder panics").push(space);
         result
