@@ -30,8 +30,12 @@ pub fn run(json: bool) -> Result<()> {
     for (key, value) in &facts {
         output::line(format!("{key:<14}{}", text(value)));
     }
-    if let Err(missing) = benchmark::folder(None) {
-        output::line(format!("\n{missing}\nOnly `foretell bench` needs them."));
+    match benchmark::folder(None) {
+        Ok(folder) if folder.is_dir() => {}
+        Ok(_) => output::line(
+            "\nFurther tables are looked for in FORETELL_BENCHMARKS, which is not set. Only `foretell bench` needs them.",
+        ),
+        Err(wrong) => output::line(format!("\n{wrong}")),
     }
     Ok(())
 }
