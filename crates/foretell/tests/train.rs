@@ -343,3 +343,33 @@ fn nonsense_is_refused_by_name() {
     assert_eq!(fit(&other, &data).unwrap(), gpt2());
     assert!(data.digest().len() == 20 && matches!(&data, Data::Text(t) if t.ids(Part::Train).len() > 9000));
 }
+
+/// The benchmarks that ship, or are to: as many networks as promised, of all sizes, every operator among them.
+#[test]
+fn shipped_configurations_are_sound() {
+    let shipped = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/benchmark/shipped");
+    for (name, networks) in [("gpt2-pentateuch", 150), ("flexibert-pentateuch", 100)] {
+        let plan = foretell::benchmark::Plan::read(&shipped.join(name).join("config.toml")).unwrap();
+        let count = plan.networks().len();
+        assert!(count >= networks, "{name}: {count}");
+        assert_eq!(plan.jobs().len(), count + count / 10, "{name}: two seeds on a tenth");
+        let sizes: Vec<u64> = plan.networks().iter().map(|network| network.params().total).collect();
+        let (least, most) = (sizes.iter().min().unwrap(), sizes.iter().max().unwrap());
+        assert!(
+            (50_000..100_000).contains(least) && (1_700_000..=2_000_000).contains(most),
+            "{name}: {least} to {most}"
+        );
+        let text: String = plan.networks().iter().map(|network| format!("{network:?}")).collect();
+        for operator in ["SDP", "WMA", "DFT", "DCT", "\"5\"", "\"9\""] {
+            assert!(
+                name != "flexibert-pentateuch" || text.matches(operator).count() > 20,
+                "{operator} hardly occurs"
+            );
+        }
+    }
+    // Whatever ships is read, and counted as it says.
+    for (name, _) in foretell::benchmark::SHIPPED {
+        let table = foretell::benchmark::Benchmark::load(&shipped.join("nowhere"), name).unwrap();
+        assert!(table.counts.iter().all(|count| count.published == count.ours), "{name}");
+    }
+}
