@@ -15,6 +15,7 @@ from transformers import AutoConfig, AutoModel
 
 torch.set_num_threads(1)
 transformers.logging.set_verbosity_error()
+transformers.utils.logging.disable_progress_bar()
 F32, F64 = 1e-4, 1e-9
 IMAGES, ENCODERS = {"vit", "pit", "shunted"}, {"bert", "flexibert"}
 
