@@ -5,7 +5,8 @@ use foretell::architecture::Counter;
 use foretell::benchmark::{Benchmark, Column};
 use foretell::data::{Data, Tokeniser};
 use foretell::error::{Error, Result};
-use foretell::space::{Bound, Limits};
+use foretell::seed::Seed;
+use foretell::space::{Bound, Limits, Space};
 use foretell::study::{Evaluator, External, Shard, Table, Trained};
 use foretell::train::Recipe;
 use serde_json::Value;
@@ -166,9 +167,11 @@ pub struct EvaluateArgs {
 }
 
 impl EvaluateArgs {
-    pub fn evaluator(&self) -> Result<Option<Arc<dyn Evaluator>>> {
+    pub fn evaluator(&self, space: &dyn Space) -> Result<Option<Arc<dyn Evaluator>>> {
         if self.evaluate.as_deref() == Some("train") {
             let (data, recipe) = (self.training.open()?, self.training.recipe()?);
+            // Said before anything is searched: text for networks that read text, images for others.
+            foretell::train::fit(&space.sample(&mut Seed(0).stream("sample", 0)), &data)?;
             return Ok(Some(Arc::new(Trained::new(data, recipe)?)));
         }
         if let Some(table) = &self.evaluate {

@@ -56,8 +56,10 @@ fn settings(args: &Search) -> Result<Settings> {
     {
         limits.params.max = USUAL_PARAMS;
     }
+    let space = space::open(&args.space)?;
+    let evaluator = args.evaluator.evaluator(&*space)?;
     Ok(Settings {
-        space: space::open(&args.space)?,
+        space,
         algorithm: algorithm.to_owned(),
         objectives,
         limits,
@@ -67,7 +69,7 @@ fn settings(args: &Search) -> Result<Settings> {
         budget: args.budget,
         seed: args.seed,
         shard: args.shard,
-        evaluator: args.evaluator.evaluator()?,
+        evaluator,
         evaluate_top: args.evaluator.evaluate_top,
     })
 }

@@ -290,7 +290,7 @@ fn searchers_beat_random_on_trained_networks() {
             continue;
         }
         let field = Field::table(&Benchmark::load(&folder, name).unwrap());
-        let seeds = 200;
+        let seeds = 400;
         let random = mean(&field, "random", seeds, budget);
         let top = field.table.iter().flatten().map(|row| row.1).fold(f64::NEG_INFINITY, f64::max);
         println!("{name}, {budget} of {}: best {top:.4}", field.table.as_ref().unwrap().len());
@@ -310,8 +310,8 @@ fn searchers_beat_random_on_trained_networks() {
         assert_eq!(best(&field, "exhaustive", 0, usize::MAX), top);
         tables += 4;
     }
-    // On GPT-2 evolution and block-wise tie with random search, on AutoFormer pareto; all others are ahead by more than
-    // twice the noise.
+    // On GPT-2 block-wise ties with random search, on AutoFormer pareto; all others are ahead by more than twice the noise,
+    // evolution on GPT-2 narrowly.
     println!("{better} of {tables} ahead of random search by more than twice the standard error");
     assert!(better + 3 >= tables);
 }
