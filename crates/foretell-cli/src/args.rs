@@ -1,18 +1,18 @@
 //! What was typed.
 
+mod limits;
+mod table;
+mod training;
+mod value;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use foretell::architecture::Counter;
-use foretell::benchmark::{Benchmark, Column};
-use foretell::data::{Data, Tokeniser};
-use foretell::error::{Error, Result};
-use foretell::seed::Seed;
-use foretell::space::{Bound, Limits, Space};
-use foretell::study::{Evaluator, External, Shard, Table, Trained};
-use foretell::train::Recipe;
-use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use foretell::study::Shard;
+pub use limits::LimitArgs;
+use std::path::PathBuf;
+pub use table::{LabelArgs, TableArgs};
+pub use training::{EvaluateArgs, TrainingArgs};
+pub use value::assignment;
+use value::{duration, number, seconds};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -133,107 +133,6 @@ pub struct Search {
     pub shard: Option<Shard>,
     #[command(flatten)]
     pub evaluator: EvaluateArgs,
-}
-
-/// Who says how good networks really are.
-#[derive(Args)]
-pub struct EvaluateArgs {
-    /// Evaluate by a benchmark of trained networks, exactly those: its name, or name:column; or by training: train. etas
-    /// asks while it searches, the others about their best in the end.
-    #[arg(long, value_name = "TABLE[:COLUMN]|train", conflicts_with = "evaluate_with")]
-    pub evaluate: Option<String>,
-    #[command(flatten)]
-    pub training: TrainingArgs,
-    /// Evaluate by a command, run by sh: {dir} is a folder with architecture.json and counts.json; the last line that it
-    /// prints is the value.
-    #[arg(long, value_name = "COMMAND")]
-    pub evaluate_with: Option<String>,
-    /// Small values are good. For a table its column says so.
-    #[arg(long)]
-    pub evaluate_lower: bool,
-    /// How many of the best are evaluated in the end.
-    #[arg(long, value_name = "K", default_value_t = 5)]
-    pub evaluate_top: usize,
-    /// Seconds after which the command is ended with all it started.
-    #[arg(long, value_name = "SECONDS", default_value_t = 86_400.0, value_parser = seconds)]
-    pub evaluate_timeout: f64,
-    /// How often a command that failed is run again.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub evaluate_retries: u32,
-    /// The folder that holds the benchmarks. Default: FORETELL_BENCHMARKS, else
-    /// ../shared/benchmarks; what ships with the program is always there.
-    #[arg(long, value_name = "FOLDER")]
-    pub data: Option<PathBuf>,
-}
-
-impl EvaluateArgs {
-    pub fn evaluator(&self, space: &dyn Space) -> Result<Option<Arc<dyn Evaluator>>> {
-        if self.evaluate.as_deref() == Some("train") {
-            let (data, recipe) = (self.training.open()?, self.training.recipe()?);
-            // Said before anything is searched: text for networks that read text, images for others.
-            foretell::train::fit(&space.sample(&mut Seed(0).stream("sample", 0)), &data)?;
-            return Ok(Some(Arc::new(Trained::new(data, recipe)?)));
-        }
-        if let Some(table) = &self.evaluate {
-            return Ok(Some(Arc::new(Table::find(self.data.as_deref(), table, self.evaluate_lower)?)));
-        }
-        let Some(command) = &self.evaluate_with else { return Ok(None) };
-        let limit = Duration::from_secs_f64(self.evaluate_timeout);
-        Ok(Some(Arc::new(External::new(command, limit, self.evaluate_retries, self.evaluate_lower)?)))
-    }
-}
-
-/// What networks are trained on, and how.
-#[derive(Args)]
-pub struct TrainingArgs {
-    /// Text or images to train on; see docs/train.md for the layouts. Default: the text that ships with the program.
-    #[arg(long, value_name = "PATH")]
-    pub on: Option<PathBuf>,
-    /// How text becomes tokens: bytes, or bpe:N for N byte pairs learned from it.
-    #[arg(long, value_name = "bytes|bpe:N", default_value = "bytes", value_parser = |text: &str| text.parse::<Tokeniser>().map_err(|e| e.to_string()))]
-    pub tokeniser: Tokeniser,
-    /// The side that image files are brought to.
-    #[arg(long, value_name = "PIXELS")]
-    pub image_size: Option<u32>,
-    /// A recipe (.toml): steps, batch, optimiser, rate and so on.
-    #[arg(long, value_name = "FILE")]
-    pub recipe: Option<PathBuf>,
-    /// Set a value of the recipe, e.g. steps=1000, optimiser=lamb, rate=0.01. See docs/train.md.
-    #[arg(long = "with", value_name = "KEY=VALUE")]
-    pub with: Vec<String>,
-}
-
-impl TrainingArgs {
-    pub fn open(&self) -> Result<Data> {
-        match &self.on {
-            Some(path) => {
-                let cache = crate::scoring::cache_folder(None).map(|folder| folder.join("tokens"));
-                Data::open(path, self.tokeniser, cache.as_deref(), self.image_size)
-            }
-            None => Data::demo(self.tokeniser),
-        }
-    }
-
-    pub fn recipe(&self) -> Result<Recipe> {
-        let mut values = match &self.recipe {
-            Some(path) => {
-                let place = path.display().to_string();
-                let text = std::fs::read_to_string(path)
-                    .map_err(|source| Error::Read { path: path.clone(), source })?;
-                let recipe: Recipe = foretell::train::Recipe::parse(&text).map_err(|e| e.at(place))?;
-                serde_json::to_value(recipe).expect("a recipe is plain data")
-            }
-            None => serde_json::to_value(Recipe::default()).expect("a recipe is plain data"),
-        };
-        for text in &self.with {
-            let (key, value) = assignment(text)?;
-            values[key] = value;
-        }
-        let recipe: Recipe =
-            serde_json::from_value(values).map_err(|e| Error::input("--with", e.to_string()))?;
-        recipe.check()?;
-        Ok(recipe)
-    }
 }
 
 #[derive(Args)]
@@ -452,65 +351,6 @@ pub struct Rank {
     pub scoring: ScoringArgs,
 }
 
-/// Which rows of a table of trained networks, and which of its columns.
-#[derive(Args)]
-pub struct TableArgs {
-    /// The column to rank against. Default: the first result of training.
-    #[arg(long)]
-    pub target: Option<String>,
-    /// Only N networks, evenly spread over the table.
-    #[arg(long, value_name = "N")]
-    pub limit: Option<usize>,
-    /// Only rows with this value in a text column, e.g. device=arm.
-    #[arg(long = "where", value_name = "COLUMN=VALUE")]
-    pub filters: Vec<String>,
-    /// Set a field of every architecture, e.g. mode=published.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
-    /// The folder that holds the benchmarks. Default: FORETELL_BENCHMARKS, else
-    /// ../shared/benchmarks; what ships with the program is always there.
-    #[arg(long, value_name = "FOLDER")]
-    pub data: Option<PathBuf>,
-}
-
-impl TableArgs {
-    /// The rows asked for of one table, families apart: perplexities of different vocabularies do not compare.
-    pub fn parts(&self, folder: &Path, name: &str) -> Result<Vec<Benchmark>> {
-        let mut table = Benchmark::load(folder, name)?;
-        for filter in &self.filters {
-            let (column, value) =
-                filter.split_once('=').ok_or_else(|| Error::input(filter.as_str(), "is not COLUMN=VALUE"))?;
-            table = table.filter(column, value)?;
-        }
-        for text in &self.set {
-            let (key, value) = assignment(text)?;
-            table = table.with(key, &value)?;
-        }
-        if let Some(n) = self.limit {
-            table = table.limit(n);
-        }
-        Ok(table.by_family())
-    }
-
-    /// The column asked for.
-    pub fn target<'b>(&self, part: &'b Benchmark) -> Result<&'b Column> {
-        match &self.target {
-            Some(name) => part.column(name),
-            None => part.default_target(),
-        }
-    }
-}
-
-/// Trained networks with their labels.
-#[derive(Args)]
-pub struct LabelArgs {
-    /// A folder of the benchmark folder, or folder/table. See foretell bench.
-    #[arg(long, value_name = "NAME")]
-    pub benchmark: Option<String>,
-    #[command(flatten)]
-    pub table: TableArgs,
-}
-
 #[derive(Args)]
 pub struct Discover {
     #[command(flatten)]
@@ -640,91 +480,4 @@ pub struct Bench {
     pub resamples: usize,
     #[command(flatten)]
     pub scoring: ScoringArgs,
-}
-
-#[derive(Args)]
-pub struct LimitArgs {
-    /// At least so many parameters, e.g. 5M.
-    #[arg(long, value_name = "N", value_parser = number)]
-    pub min_params: Option<u64>,
-    /// At most so many parameters, e.g. 6M or 1.5G.
-    #[arg(long, value_name = "N", value_parser = number)]
-    pub max_params: Option<u64>,
-    /// At least so many multiply-adds per input.
-    #[arg(long, value_name = "N", value_parser = number)]
-    pub min_flops: Option<u64>,
-    /// At most so many multiply-adds per input, e.g. 1.3G.
-    #[arg(long, value_name = "N", value_parser = number)]
-    pub max_flops: Option<u64>,
-    /// How multiply-adds are counted.
-    #[arg(long, value_enum, default_value_t = FlopsCounter::Exact)]
-    pub flops: FlopsCounter,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum FlopsCounter {
-    /// What the network really does.
-    Exact,
-    /// As AutoFormer's released code counts.
-    Published,
-}
-
-impl LimitArgs {
-    pub fn limits(&self) -> Limits {
-        let bound = |min: Option<u64>, max: Option<u64>| Bound {
-            min: min.unwrap_or(0),
-            max: max.unwrap_or(u64::MAX),
-        };
-        Limits {
-            params: bound(self.min_params, self.max_params),
-            flops: bound(self.min_flops, self.max_flops),
-            counter: match self.flops {
-                FlopsCounter::Exact => Counter::Exact,
-                FlopsCounter::Published => Counter::Published,
-            },
-        }
-    }
-
-    pub fn given(&self) -> bool {
-        [self.min_params, self.max_params, self.min_flops, self.max_flops].iter().any(Option::is_some)
-    }
-}
-
-/// `6M`, `1.5G`, `300k` or plain digits.
-fn number(text: &str) -> std::result::Result<u64, String> {
-    let wrong = || format!("'{text}' is not a number such as 6M, 1.5G, 300k or 5000000");
-    let text = text.trim().replace(['_', ','], "");
-    let unit = match text.chars().last() {
-        Some('k' | 'K') => 1e3,
-        Some('m' | 'M') => 1e6,
-        Some('g' | 'G' | 'b' | 'B') => 1e9,
-        Some('t' | 'T') => 1e12,
-        _ => return text.parse().map_err(|_| wrong()),
-    };
-    let value = text[..text.len() - 1].parse::<f64>().map_err(|_| wrong())? * unit;
-    if (0.0..1e19).contains(&value) { Ok(value.round() as u64) } else { Err(wrong()) }
-}
-
-fn seconds(text: &str) -> std::result::Result<f64, String> {
-    let value = text.parse::<f64>().ok().filter(|value| (1e-3..=1e9).contains(value));
-    value.ok_or_else(|| format!("'{text}' is not a number of seconds"))
-}
-
-/// `20ms`, `1.5s`, `300us`: seconds.
-fn duration(text: &str) -> std::result::Result<f64, String> {
-    let units = [("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("s", 1.0)];
-    let parsed = units.iter().find_map(|(unit, seconds)| {
-        let value: f64 = text.trim().strip_suffix(unit)?.trim().parse().ok()?;
-        (value > 0.0 && value < 1e6).then_some(value * seconds)
-    });
-    parsed.ok_or_else(|| format!("'{text}' is not a time such as 20ms, 1.5s or 300us"))
-}
-
-/// The two sides of `key=value`, the value as JSON where it is JSON, else as text.
-pub fn assignment(text: &str) -> Result<(&str, Value)> {
-    let (key, value) = text.split_once('=').ok_or_else(|| Error::Input {
-        place: text.to_owned(),
-        message: "is not of the form key=value".to_owned(),
-    })?;
-    Ok((key, serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()))))
 }

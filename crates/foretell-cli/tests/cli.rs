@@ -1,68 +1,26 @@
 //! The real binary in a fresh folder: what it prints, where, and with which exit code.
 
+mod support;
+
 use serde_json::Value;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use support::Folder;
 
-/// A folder of its own for each test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("foretell-cli-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.0.join(name), text).unwrap();
-    }
-
-    fn run_with(&self, arguments: &str, input: &str) -> Output {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_foretell"))
-            .args(arguments.split_whitespace())
-            .current_dir(&self.0)
-            .env_remove("FORETELL_BENCHMARKS")
-            .env("FORETELL_CACHE", self.0.join("cache"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        child.wait_with_output().unwrap()
-    }
-
-    fn run(&self, arguments: &str) -> Output {
-        self.run_with(arguments, "")
-    }
-
-    fn ok(&self, arguments: &str) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    #[track_caller]
-    fn fails(&self, arguments: &str, code: i32, parts: &[&str]) {
-        let output = self.run(arguments);
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{arguments}: {error}");
-        assert!(output.stdout.is_empty(), "{arguments} printed a result");
-        for part in parts {
-            assert!(error.contains(part), "{part:?} is not in: {error}");
-        }
-    }
+fn run_with(folder: &Folder, arguments: &str, input: &str) -> Output {
+    let mut child = folder.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// Fails without a result, every part in its message.
+#[track_caller]
+fn refused(folder: &Folder, arguments: &str, code: i32, parts: &[&str]) {
+    let output = folder.run(arguments);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments}: {error}");
+    assert!(output.stdout.is_empty(), "{arguments} printed a result");
+    parts.iter().for_each(|part| assert!(error.contains(part), "{part:?} is not in: {error}"));
 }
 
 fn lines(text: &str) -> Vec<Value> {
@@ -122,7 +80,7 @@ fn samples_are_counted_and_lie_inside_the_limits() {
     let samples = folder.ok("sample gpt2 -n 5 --seed 3 --min-params 15M --max-params 20M --json");
     assert_eq!(samples, folder.ok("sample gpt2 -n 5 --seed 3 --min-params 15M --max-params 20M --json"));
     assert_ne!(samples, folder.ok("sample gpt2 -n 5 --seed 4 --min-params 15M --max-params 20M --json"));
-    let output = folder.run_with("count - --json", &samples);
+    let output = run_with(&folder, "count - --json", &samples);
     let counts = lines(&String::from_utf8(output.stdout).unwrap());
     assert_eq!(counts.len(), 5);
     for count in &counts {
@@ -148,7 +106,7 @@ fn a_file_of_ones_own_works_in_every_command() {
     );
     assert!(folder.ok("spaces mine.toml").contains("16"));
     let sample = folder.ok("sample mine.toml --json");
-    let count = folder.run_with("count - --json", &sample);
+    let count = run_with(&folder, "count - --json", &sample);
     assert_eq!(count.status.code(), Some(0), "{}", String::from_utf8_lossy(&count.stderr));
 }
 
@@ -247,7 +205,7 @@ fn mistakes_are_named_with_their_cure() {
         ("bench tiny-gpt2", 2, vec!["--data FOLDER"]),
         ("frobnicate", 2, vec!["frobnicate"]),
     ] {
-        folder.fails(arguments, code, &parts);
+        refused(&folder, arguments, code, &parts);
     }
 }
 
@@ -329,7 +287,7 @@ fn rank_orders_best_first() {
     assert!(ranked[0]["mean_rank"].as_f64() <= ranked[1]["mean_rank"].as_f64());
     assert!(folder.ok("rank a.json").contains("mean rank"));
     folder.write("one.json", SMALL.split_once("\n    {").unwrap().0);
-    folder.fails("rank one.json", 2, &["at least two"]);
+    refused(&folder, "rank one.json", 2, &["at least two"]);
 }
 
 #[test]
@@ -348,7 +306,7 @@ fn scoring_mistakes_are_named() {
         ("score a.json --seeds 0", 2, vec!["0"]),
         ("score a.json --proxies ,", 2, vec!["names no proxy"]),
     ] {
-        folder.fails(arguments, code, &parts);
+        refused(&folder, arguments, code, &parts);
     }
     // A network beyond memory is refused before a weight is drawn, and its neighbour is scored.
     folder.write(

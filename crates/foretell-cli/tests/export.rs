@@ -1,57 +1,18 @@
 //! `foretell export` as users meet it: what is written, where, and what is never touched.
 
+mod support;
+
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::Command;
+use support::Folder;
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("foretell-cli-export-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
-        command.args(arguments).current_dir(&self.0).env_remove("FORETELL_STORE").stdin(Stdio::null());
-        command.env("FORETELL_CACHE", self.0.join("cache")).output().unwrap()
-    }
-
-    #[track_caller]
-    fn ok(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    #[track_caller]
-    fn fails(&self, arguments: &[&str], code: i32, part: &str) {
-        let output = self.run(arguments);
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
-        assert!(error.contains(part), "{part:?} is not in: {error}");
-    }
-
-    fn read(&self, file: &str) -> String {
-        std::fs::read_to_string(self.0.join(file)).unwrap()
-    }
-
-    fn names(&self, folder: &str) -> Vec<String> {
-        let entries = std::fs::read_dir(self.0.join(folder)).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+fn names(folder: &Folder, inner: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.0.join(inner)).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
 }
 
 /// A small network whose layers differ, of a space with the given name.
@@ -65,12 +26,12 @@ const HOSTILE: &str = "x\"\"\"; import os; os.system('touch /pwned') #\n`<script
 
 #[test]
 fn a_study_comes_out_as_a_folder_that_every_command_reads() {
-    let folder = Folder::new("study");
+    let folder = Folder::new();
     let next = folder.ok(&["search", "--budget", "40", "--name", "s"]);
     assert!(next.contains("foretell export s --to winner"), "{next}");
     let said: Value = serde_json::from_str(&folder.ok(&["export", "s", "--to", "winner", "--json"])).unwrap();
     assert_eq!(
-        folder.names("winner"),
+        names(&folder, "winner"),
         [
             "README.md",
             "architecture.json",
@@ -91,7 +52,7 @@ fn a_study_comes_out_as_a_folder_that_every_command_reads() {
     std::fs::write(folder.0.join("best.json"), best).unwrap();
     let score = |arguments: &[&str]| -> Value {
         let all = [arguments, &["--proxies", "l2-norm", "--seeds", "1", "--json"]].concat();
-        serde_json::from_str::<Value>(&folder.ok(&all)).unwrap()["scores"].clone()
+        serde_json::from_str::<Value>(&folder.ok(&all[..])).unwrap()["scores"].clone()
     };
     assert_eq!(score(&["score", "winner", "--weights", "winner"]), score(&["score", "best.json"]));
     // A folder of the study's name is not taken for the study.
@@ -100,10 +61,10 @@ fn a_study_comes_out_as_a_folder_that_every_command_reads() {
     assert!(folder.read("s/README.md").contains("| study | s |"));
     // Another candidate, other formats.
     folder.ok(&["export", "s", "--trial", "3", "--to", "third", "--target", "pytorch", "--no-weights"]);
-    assert_eq!(folder.names("third"), ["README.md", "architecture.json", "model.py"]);
+    assert_eq!(names(&folder, "third"), ["README.md", "architecture.json", "model.py"]);
     folder.ok(&["export", "s", "--to", "timm", "--target", "timm"]);
     folder.ok(&["export", "s", "--to", "json", "--target", "json"]);
-    assert_eq!(folder.names("json"), ["architecture.json"]);
+    assert_eq!(names(&folder, "json"), ["architecture.json"]);
     folder.fails(&["export", "s", "--trial", "40", "--to", "no"], 2, "has 40 candidates");
     folder.fails(&["export", "s", "--to", "no", "--target", "onxx"], 2, "unknown format");
     folder.fails(&["export", "t", "--to", "no"], 2, "unknown study");
@@ -111,13 +72,13 @@ fn a_study_comes_out_as_a_folder_that_every_command_reads() {
 
 #[test]
 fn names_reach_neither_code_nor_paths() {
-    let folder = Folder::new("names");
+    let folder = Folder::new();
     std::fs::write(folder.0.join("plain.json"), gpt2("plain")).unwrap();
     std::fs::write(folder.0.join("hostile.json"), gpt2(HOSTILE)).unwrap();
     for target in ["huggingface", "pytorch"] {
         folder.ok(&["export", "plain.json", "--to", &format!("plain/{target}"), "--target", target]);
         folder.ok(&["export", "hostile.json", "--to", &format!("hostile/{target}"), "--target", target]);
-        for name in folder.names(&format!("plain/{target}")) {
+        for name in names(&folder, &format!("plain/{target}")) {
             let [a, b] = ["plain", "hostile"]
                 .map(|from| std::fs::read(folder.0.join(from).join(target).join(&name)).unwrap());
             // Only the description of the architecture says the name of its space, as JSON.
@@ -141,7 +102,7 @@ fn names_reach_neither_code_nor_paths() {
 
 #[test]
 fn nothing_is_overwritten_and_a_full_disk_loses_nothing() {
-    let folder = Folder::new("disk");
+    let folder = Folder::new();
     std::fs::write(folder.0.join("a.json"), gpt2("a")).unwrap();
     folder.ok(&["export", "a.json", "--to", "model"]);
     folder.fails(&["export", "a.json", "--to", "model"], 2, "--force");
@@ -160,7 +121,7 @@ fn nothing_is_overwritten_and_a_full_disk_loses_nothing() {
         assert_eq!(output.status.code(), Some(1), "{error}");
         assert!(error.contains("cannot write"), "{error}");
     }
-    assert_eq!(folder.names("."), ["a.json", "model"]);
+    assert_eq!(names(&folder, "."), ["a.json", "model"]);
     assert_eq!(folder.read("model/config.json"), before);
     // A folder of somebody else's is never replaced.
     std::fs::create_dir(folder.0.join("home")).unwrap();
@@ -171,7 +132,7 @@ fn nothing_is_overwritten_and_a_full_disk_loses_nothing() {
 
 #[test]
 fn configurations_of_others_are_counted() {
-    let folder = Folder::new("hub");
+    let folder = Folder::new();
     let config = r#"{"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257, "n_positions": 1024}"#;
     std::fs::create_dir(folder.0.join("gpt2")).unwrap();
     std::fs::write(folder.0.join("gpt2/config.json"), config).unwrap();
@@ -187,5 +148,5 @@ fn configurations_of_others_are_counted() {
     std::fs::write(folder.0.join("huge.json"), huge).unwrap();
     folder.fails(&["export", "huge.json", "--to", "huge"], 2, "--no-weights");
     folder.ok(&["export", "huge.json", "--to", "huge", "--no-weights"]);
-    assert_eq!(folder.names("huge"), ["README.md", "architecture.json", "config.json"]);
+    assert_eq!(names(&folder, "huge"), ["README.md", "architecture.json", "config.json"]);
 }

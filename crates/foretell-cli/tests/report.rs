@@ -2,56 +2,18 @@
 //!
 //! Chromium is spoken to through its pipe: JSON messages that end with a zero byte, no port, no further crate.
 
+mod support;
+
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("foretell-report-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
-        command.args(arguments).current_dir(&self.0).env_remove("FORETELL_STORE").stdin(Stdio::null());
-        command.output().unwrap()
-    }
-
-    #[track_caller]
-    fn ok(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    #[track_caller]
-    fn fails(&self, arguments: &[&str], code: i32, part: &str) {
-        let output = self.run(arguments);
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
-        assert!(error.contains(part), "{part:?} is not in: {error}");
-    }
-
-    fn read(&self, file: &str) -> String {
-        std::fs::read_to_string(self.0.join(file)).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use support::Folder;
 
 #[test]
 fn a_report_is_replaced_and_nothing_else_is() {
-    let folder = Folder::new("files");
+    let folder = Folder::new();
     let next = folder.ok(&["search", "--budget", "60", "--name", "../s"]);
     assert!(next.contains("foretell report ../s"), "{next}");
     let written: Value = serde_json::from_str(&folder.ok(&["report", "../s", "--json"])).unwrap();
@@ -217,7 +179,7 @@ fn base64(text: &str) -> Vec<u8> {
 #[test]
 fn a_browser_shows_it_on_a_laptop_and_a_phone_by_day_and_night() {
     let Some(chromium) = chromium() else { return };
-    let folder = Folder::new("browser");
+    let folder = Folder::new();
     let name = "<i>bold</i> & \"quoted\"";
     folder.ok(&["search", "--budget", "400", "--name", name]);
     folder.ok(&["report", name, "-o", "one.html", "--svg", "charts"]);

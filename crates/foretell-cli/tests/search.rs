@@ -1,67 +1,15 @@
 //! `foretell search` as users meet it: killed, interrupted, on any number of threads, twice at once.
 
+mod support;
+
 use serde_json::Value;
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use support::Folder;
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("foretell-search-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
-        command.args(arguments.split_whitespace()).current_dir(&self.0).env_remove("FORETELL_STORE");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    fn run(&self, arguments: &str) -> Output {
-        self.command(arguments).output().unwrap()
-    }
-
-    fn start(&self, arguments: &str) -> Child {
-        self.command(arguments).stdout(Stdio::null()).spawn().unwrap()
-    }
-
-    fn remove(&self, store: &str) {
-        for side in ["", "-wal", "-shm"] {
-            let _ = std::fs::remove_file(self.0.join(format!("{store}{side}")));
-        }
-    }
-
-    #[track_caller]
-    fn ok(&self, arguments: &str) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    #[track_caller]
-    fn json(&self, arguments: &str) -> Value {
-        serde_json::from_str(self.ok(&format!("{arguments} --json")).lines().next().unwrap()).unwrap()
-    }
-
-    #[track_caller]
-    fn fails(&self, arguments: &str, code: i32, part: &str) {
-        let output = self.run(arguments);
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{arguments}: {error}");
-        assert!(error.contains(part), "{part:?} is not in: {error}");
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+fn remove(folder: &Folder, store: &str) {
+    for side in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(folder.0.join(format!("{store}{side}")));
     }
 }
 
@@ -154,11 +102,11 @@ fn killed_at_any_moment_a_study_ends_the_same() {
                 let ended = folder.json(&format!("{search} --store killed.db --threads {threads}"));
                 assert_eq!(ended["hash"], undisturbed["hash"], "{algorithm}");
                 folder.ok("verify-store --store killed.db");
-                folder.remove("killed.db");
+                remove(&folder, "killed.db");
                 since = 0;
             }
         }
-        folder.remove("whole.db");
+        remove(&folder, "whole.db");
         kills += here;
     }
     println!("{kills} kills in {runs} runs");
@@ -190,7 +138,7 @@ fn ended_at_every_step_of_the_store_a_study_ends_the_same() {
         points = last;
         assert_eq!(hash(run("cut.db", None)), undisturbed, "ended at point {last}");
         folder.ok("verify-store --store cut.db");
-        folder.remove("cut.db");
+        remove(&folder, "cut.db");
     }
     println!("{points} points");
     assert!(points > 30, "only {points} points");

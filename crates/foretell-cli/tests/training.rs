@@ -1,75 +1,18 @@
 //! `foretell train`, `benchmark build`, `verify` and `search --evaluate train` as users meet them: killed and continued.
 
+mod support;
+
 use serde_json::Value;
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+use support::Folder;
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("foretell-train-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        let line =
-            |i: usize| format!("{} sheep, and {} goats of {}\n", i * i % 97, i % 13, ["Ur", "Nod"][i % 2]);
-        std::fs::write(path.join("text.txt"), (0..800).map(line).collect::<String>()).unwrap();
-        std::fs::write(path.join("small.toml"), SPACE).unwrap();
-        Folder(path)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.0.join(name), text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
-    }
-
-    fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
-        command.args(arguments.split_whitespace()).current_dir(&self.0).env_remove("FORETELL_STORE");
-        command.env("FORETELL_CACHE", self.0.join("cache")).env_remove("FORETELL_BENCHMARKS");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    fn run(&self, arguments: &str) -> Output {
-        self.command(arguments).output().unwrap()
-    }
-
-    fn start(&self, arguments: &str) -> Child {
-        self.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-    }
-
-    #[track_caller]
-    fn ok(&self, arguments: &str) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    #[track_caller]
-    fn json(&self, arguments: &str) -> Value {
-        serde_json::from_str(self.ok(&format!("{arguments} --json")).lines().next().unwrap()).unwrap()
-    }
-
-    #[track_caller]
-    fn fails(&self, arguments: &str, code: i32, part: &str) {
-        let output = self.run(arguments);
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{arguments}: {error}");
-        assert!(error.contains(part), "{part:?} is not in: {error}");
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// A folder with a text to train on and a space of small networks.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    let line = |i: usize| format!("{} sheep, and {} goats of {}\n", i * i % 97, i % 13, ["Ur", "Nod"][i % 2]);
+    folder.write("text.txt", &(0..800).map(line).collect::<String>());
+    folder.write("small.toml", SPACE);
+    folder
 }
 
 const SPACE: &str = "name = \"small\"\nfamily = \"gpt2\"\n[fixed]\nvocab_size = 257\ncontext_len = 32\ncutoffs = []\n\
@@ -103,7 +46,7 @@ fn kill_until_done(folder: &Folder, arguments: &str) -> i32 {
 /// The vocabulary is the text's; weights after kills are those of an undisturbed run, bit for bit, on one thread or two.
 #[test]
 fn training_survives_kills() {
-    let folder = Folder::new();
+    let folder = folder();
     folder.write("net.json", NETWORK);
     let train = "train net.json --on text.txt --with steps=60 --with tokens=32 --with validate_every=20 --with dropout=0.1 \
                  --save-every 0.001";
@@ -116,7 +59,7 @@ fn training_survives_kills() {
     assert!(kills > 0, "the run is too short to be killed");
     for file in ["weights", "training"] {
         let path = format!("checkpoint-0000000060/{file}.safetensors");
-        assert_eq!(folder.read(&format!("whole/{path}")), folder.read(&format!("killed/{path}")), "{file}");
+        assert_eq!(folder.bytes(&format!("whole/{path}")), folder.bytes(&format!("killed/{path}")), "{file}");
     }
     let known = folder.json(&format!("{train} -o killed"));
     assert_eq!((&known["curve"], &known["valid_loss"]), (&whole["curve"], &whole["valid_loss"]));
@@ -131,7 +74,7 @@ fn training_survives_kills() {
 
 #[test]
 fn the_demonstration_learns() {
-    let folder = Folder::new();
+    let folder = folder();
     let text = folder.ok("train --demo --with steps=12 --with batch=4 --with validate_every=6");
     for part in ["parameters", "validation      loss", "perplexity", "a second", "weights.safetensors"] {
         assert!(text.contains(part), "{part:?} is not in: {text}");
@@ -144,7 +87,7 @@ const CONFIG: &str = "space = \"../small.toml\"\nnetworks = 8\nparams = [8_000, 
 /// Killed, in shares, on any number of threads: the same table; and `bench` reads it.
 #[test]
 fn a_benchmark_is_the_same_however_it_was_built() {
-    let folder = Folder::new();
+    let folder = folder();
     std::fs::create_dir(folder.0.join("mine")).unwrap();
     folder.write("mine/config.toml", CONFIG);
     let whole = folder.json("benchmark build mine/config.toml -o whole/mine --threads 1");
@@ -157,17 +100,17 @@ fn a_benchmark_is_the_same_however_it_was_built() {
     for other in ["killed", "shared"] {
         for file in ["architectures.jsonl", "repeats.csv"] {
             assert_eq!(
-                folder.read(&format!("whole/mine/{file}")),
-                folder.read(&format!("{other}/mine/{file}")),
+                folder.bytes(&format!("whole/mine/{file}")),
+                folder.bytes(&format!("{other}/mine/{file}")),
                 "{other}"
             );
         }
     }
-    let repeats = String::from_utf8(folder.read("whole/mine/repeats.csv")).unwrap();
+    let repeats = folder.read("whole/mine/repeats.csv");
     assert_eq!(repeats.lines().count(), 5, "{repeats}");
     let bench = folder.json("bench mine --data whole --proxies params --resamples 50 --no-cache");
     assert_eq!((&bench["n"], &bench["target"]), (&8.into(), &"valid_ppl".into()));
-    let rows = String::from_utf8(folder.read("whole/mine/architectures.jsonl")).unwrap();
+    let rows = folder.read("whole/mine/architectures.jsonl");
     let table = foretell::benchmark::Benchmark::load(&folder.0.join("whole"), "mine").unwrap();
     for (row, network) in rows.lines().zip(&table.architectures) {
         assert_eq!(
@@ -191,7 +134,7 @@ fn a_benchmark_is_the_same_however_it_was_built() {
 /// ETAS trains what its proxy lets through, goes on after kills, and its best are put to the test.
 #[test]
 fn etas_trains_and_is_verified() {
-    let folder = Folder::new();
+    let folder = folder();
     let training = "--on text.txt --with steps=10 --with batch=4 --with tokens=32 --with validate_samples=8";
     let search = format!(
         "search --space small.toml --algorithm etas[warmup=12,pool=8,chosen=2,parents=2,steps=3,rate=0.3] --proxy nsc \
@@ -218,6 +161,6 @@ fn etas_trains_and_is_verified() {
     folder.ok(&format!(
         "report {study} --store whole.db -o r.html --verification told/verification.json --svg svg"
     ));
-    assert!(String::from_utf8(folder.read("r.html")).unwrap().contains("Does it beat chance?"));
-    assert!(!folder.read("svg/verified.svg").is_empty());
+    assert!(folder.read("r.html").contains("Does it beat chance?"));
+    assert!(!folder.bytes("svg/verified.svg").is_empty());
 }

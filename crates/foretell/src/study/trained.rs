@@ -3,6 +3,8 @@
 use super::evaluate::{Evaluator, Failure, LEAST};
 use crate::architecture::Architecture;
 use crate::data::Data;
+use crate::seed::Seed;
+use crate::space::Space;
 use crate::train::{self, Recipe};
 
 /// The validation loss after a fixed number of steps, small being good. A network is trained with the vocabulary or the
@@ -13,9 +15,11 @@ pub struct Trained {
 }
 
 impl Trained {
-    /// Trains every network by one recipe.
-    pub fn new(data: Data, recipe: Recipe) -> crate::error::Result<Self> {
+    /// Trains networks of a space by one recipe. Data of another kind than they read are refused here, before anything is
+    /// searched.
+    pub fn new(data: Data, recipe: Recipe, space: &dyn Space) -> crate::error::Result<Self> {
         recipe.check()?;
+        train::fit(&space.sample(&mut Seed(0).stream("sample", 0)), &data)?;
         Ok(Trained { data, recipe })
     }
 }

@@ -1,0 +1,111 @@
+//! What networks are trained on and how, and who says how good they are.
+
+use super::value::{assignment, seconds};
+use clap::Args;
+use foretell::data::{Data, Tokeniser};
+use foretell::error::{Error, Result};
+use foretell::space::Space;
+use foretell::study::{Evaluator, External, Table, Trained};
+use foretell::train::Recipe;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Who says how good networks really are.
+#[derive(Args)]
+pub struct EvaluateArgs {
+    /// Evaluate by a benchmark of trained networks, exactly those: its name, or name:column; or by training: train. etas
+    /// asks while it searches, the others about their best in the end.
+    #[arg(long, value_name = "TABLE[:COLUMN]|train", conflicts_with = "evaluate_with")]
+    pub evaluate: Option<String>,
+    #[command(flatten)]
+    pub training: TrainingArgs,
+    /// Evaluate by a command, run by sh: {dir} is a folder with architecture.json and counts.json; the last line that it
+    /// prints is the value.
+    #[arg(long, value_name = "COMMAND")]
+    pub evaluate_with: Option<String>,
+    /// Small values are good. For a table its column says so.
+    #[arg(long)]
+    pub evaluate_lower: bool,
+    /// How many of the best are evaluated in the end.
+    #[arg(long, value_name = "K", default_value_t = 5)]
+    pub evaluate_top: usize,
+    /// Seconds after which the command is ended with all it started.
+    #[arg(long, value_name = "SECONDS", default_value_t = 86_400.0, value_parser = seconds)]
+    pub evaluate_timeout: f64,
+    /// How often a command that failed is run again.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub evaluate_retries: u32,
+    /// The folder that holds the benchmarks. Default: FORETELL_BENCHMARKS, else
+    /// ../shared/benchmarks; what ships with the program is always there.
+    #[arg(long, value_name = "FOLDER")]
+    pub data: Option<PathBuf>,
+}
+
+impl EvaluateArgs {
+    pub fn evaluator(&self, space: &dyn Space) -> Result<Option<Arc<dyn Evaluator>>> {
+        if self.evaluate.as_deref() == Some("train") {
+            let (data, recipe) = (self.training.open()?, self.training.recipe()?);
+            return Ok(Some(Arc::new(Trained::new(data, recipe, space)?)));
+        }
+        if let Some(table) = &self.evaluate {
+            return Ok(Some(Arc::new(Table::find(self.data.as_deref(), table, self.evaluate_lower)?)));
+        }
+        let Some(command) = &self.evaluate_with else { return Ok(None) };
+        let limit = Duration::from_secs_f64(self.evaluate_timeout);
+        Ok(Some(Arc::new(External::new(command, limit, self.evaluate_retries, self.evaluate_lower)?)))
+    }
+}
+
+/// What networks are trained on, and how.
+#[derive(Args)]
+pub struct TrainingArgs {
+    /// Text or images to train on; see docs/train.md for the layouts. Default: the text that ships with the program.
+    #[arg(long, value_name = "PATH")]
+    pub on: Option<PathBuf>,
+    /// How text becomes tokens: bytes, or bpe:N for N byte pairs learned from it.
+    #[arg(long, value_name = "bytes|bpe:N", default_value = "bytes", value_parser = |text: &str| text.parse::<Tokeniser>().map_err(|e| e.to_string()))]
+    pub tokeniser: Tokeniser,
+    /// The side that image files are brought to.
+    #[arg(long, value_name = "PIXELS")]
+    pub image_size: Option<u32>,
+    /// A recipe (.toml): steps, batch, optimiser, rate and so on.
+    #[arg(long, value_name = "FILE")]
+    pub recipe: Option<PathBuf>,
+    /// Set a value of the recipe, e.g. steps=1000, optimiser=lamb, rate=0.01. See docs/train.md.
+    #[arg(long = "with", value_name = "KEY=VALUE")]
+    pub with: Vec<String>,
+}
+
+impl TrainingArgs {
+    pub fn open(&self) -> Result<Data> {
+        match &self.on {
+            Some(path) => {
+                let cache = crate::scoring::cache_folder(None).map(|folder| folder.join("tokens"));
+                Data::open(path, self.tokeniser, cache.as_deref(), self.image_size)
+            }
+            None => Data::demo(self.tokeniser),
+        }
+    }
+
+    pub fn recipe(&self) -> Result<Recipe> {
+        let mut values = match &self.recipe {
+            Some(path) => {
+                let place = path.display().to_string();
+                let text = std::fs::read_to_string(path)
+                    .map_err(|source| Error::Read { path: path.clone(), source })?;
+                let recipe = Recipe::parse(&text).map_err(|e| e.at(place))?;
+                serde_json::to_value(recipe).expect("a recipe is plain data")
+            }
+            None => serde_json::to_value(Recipe::default()).expect("a recipe is plain data"),
+        };
+        for text in &self.with {
+            let (key, value) = assignment(text)?;
+            values[key] = value;
+        }
+        let recipe: Recipe =
+            serde_json::from_value(values).map_err(|e| Error::input("--with", e.to_string()))?;
+        recipe.check()?;
+        Ok(recipe)
+    }
+}

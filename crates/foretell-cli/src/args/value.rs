@@ -1,0 +1,44 @@
+//! Numbers, times and assignments as people write them.
+
+use foretell::error::{Error, Result};
+use serde_json::Value;
+
+/// `6M`, `1.5G`, `300k` or plain digits.
+pub fn number(text: &str) -> std::result::Result<u64, String> {
+    let wrong = || format!("'{text}' is not a number such as 6M, 1.5G, 300k or 5000000");
+    let text = text.trim().replace(['_', ','], "");
+    let unit = match text.chars().last() {
+        Some('k' | 'K') => 1e3,
+        Some('m' | 'M') => 1e6,
+        Some('g' | 'G' | 'b' | 'B') => 1e9,
+        Some('t' | 'T') => 1e12,
+        _ => return text.parse().map_err(|_| wrong()),
+    };
+    let value = text[..text.len() - 1].parse::<f64>().map_err(|_| wrong())? * unit;
+    if (0.0..1e19).contains(&value) { Ok(value.round() as u64) } else { Err(wrong()) }
+}
+
+/// A plausible number of seconds.
+pub fn seconds(text: &str) -> std::result::Result<f64, String> {
+    let value = text.parse::<f64>().ok().filter(|value| (1e-3..=1e9).contains(value));
+    value.ok_or_else(|| format!("'{text}' is not a number of seconds"))
+}
+
+/// `20ms`, `1.5s`, `300us`: seconds.
+pub fn duration(text: &str) -> std::result::Result<f64, String> {
+    let units = [("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("s", 1.0)];
+    let parsed = units.iter().find_map(|(unit, seconds)| {
+        let value: f64 = text.trim().strip_suffix(unit)?.trim().parse().ok()?;
+        (value > 0.0 && value < 1e6).then_some(value * seconds)
+    });
+    parsed.ok_or_else(|| format!("'{text}' is not a time such as 20ms, 1.5s or 300us"))
+}
+
+/// The two sides of `key=value`, the value as JSON where it is JSON, else as text.
+pub fn assignment(text: &str) -> Result<(&str, Value)> {
+    let (key, value) = text.split_once('=').ok_or_else(|| Error::Input {
+        place: text.to_owned(),
+        message: "is not of the form key=value".to_owned(),
+    })?;
+    Ok((key, serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()))))
+}
