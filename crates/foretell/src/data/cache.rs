@@ -1,14 +1,60 @@
-//! Tokens on disk, so that a text is cut once.
+//! Tokens on disk, so that a text is cut once; mapped, so that they may be more than memory.
 //!
-//! `FORETELL-TOKENS 1`, a hash of text and tokeniser, the lengths of both parts, then ids of four bytes, little end
-//! first. Read as a whole: a map would need `unsafe` outside the engine, and training reads from all over it anyhow.
+//! `FORETELL-TOKENS 2`, a hash of text and tokeniser, the digest of the tokens, the lengths of both parts, then ids of four
+//! bytes, little end first. A file is written under another name, renamed, and never changed again.
 
 use super::Tokeniser;
 use crate::error::{Error, Result};
+use memmap2::Mmap;
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-const MAGIC: &[u8; 20] = b"FORETELL-TOKENS 1\n\0\0";
+const MAGIC: &[u8; 20] = b"FORETELL-TOKENS 2\n\0\0";
 const KEY: usize = 32;
+const DIGEST: usize = 20;
+/// Bytes before the ids: a multiple of four, as maps begin at pages.
+const HEAD: usize = MAGIC.len() + KEY + DIGEST + 16;
+
+/// The tokens of both parts, those for training first.
+#[derive(Debug, Clone)]
+pub(super) struct Tokens {
+    ids: Ids,
+    train: usize,
+    /// A hash of all of them.
+    pub digest: String,
+}
+
+#[derive(Debug, Clone)]
+enum Ids {
+    Memory(Vec<u32>),
+    File(Arc<Mmap>),
+}
+
+impl Tokens {
+    pub fn new(mut train: Vec<u32>, valid: Vec<u32>) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        for ids in [&train, &valid] {
+            hasher.update(&(ids.len() as u64).to_le_bytes());
+            ids.iter().for_each(|id| {
+                hasher.update(&id.to_le_bytes());
+            });
+        }
+        let (digest, cut) = (hasher.finalize().to_hex()[..DIGEST].to_owned(), train.len());
+        train.extend(valid);
+        Tokens { ids: Ids::Memory(train), train: cut, digest }
+    }
+
+    /// Tokens for training and for validation.
+    pub fn parts(&self) -> (&[u32], &[u32]) {
+        let ids = match &self.ids {
+            Ids::Memory(ids) => ids,
+            Ids::File(map) => bytemuck::cast_slice(&map[HEAD..]),
+        };
+        ids.split_at(self.train)
+    }
+}
 
 /// What text and tokeniser are called in the cache.
 pub(super) fn key(train: &[u8], valid: Option<&[u8]>, tokeniser: Tokeniser) -> [u8; KEY] {
@@ -24,34 +70,46 @@ fn path(folder: &Path, key: &[u8; KEY]) -> PathBuf {
     folder.join(format!("{}.tokens", &blake3::Hash::from_bytes(*key).to_hex()[..20]))
 }
 
-/// Tokens of both parts; nothing if the file is missing, of another kind or cut short.
-pub(super) fn read(folder: &Path, key: &[u8; KEY]) -> Option<(Vec<u32>, Vec<u32>)> {
-    let bytes = std::fs::read(path(folder, key)).ok()?;
-    let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(key)?;
-    let (lengths, rest) = rest.split_at_checked(16)?;
-    let length = |at: usize| u64::from_le_bytes(lengths[at..at + 8].try_into().expect("eight bytes"));
-    let (train, valid) = (usize::try_from(length(0)).ok()?, usize::try_from(length(8)).ok()?);
-    if train.checked_add(valid)?.checked_mul(4)? != rest.len() {
-        return None;
-    }
-    let ids = rest.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-    let mut ids: Vec<u32> = ids.collect();
-    let valid = ids.split_off(train);
-    Some((ids, valid))
+/// The tokens of a text; nothing if the file is missing, of another kind or cut short.
+pub(super) fn open(folder: &Path, key: &[u8; KEY]) -> Option<Tokens> {
+    let map = map(&File::open(path(folder, key)).ok()?)?;
+    let (digest, rest) = map.strip_prefix(MAGIC)?.strip_prefix(key)?.split_at_checked(DIGEST)?;
+    let (lengths, ids) = rest.split_at_checked(16)?;
+    let length = |at: usize| usize::try_from(u64::from_le_bytes(lengths[at..at + 8].try_into().ok()?)).ok();
+    let (train, valid) = (length(0)?, length(8)?);
+    let digest = std::str::from_utf8(digest).ok()?.to_owned();
+    let whole = train.checked_add(valid)?.checked_mul(4)? == ids.len();
+    // Ids are used as they lie in the file.
+    (whole && cfg!(target_endian = "little")).then(|| Tokens { ids: Ids::File(Arc::new(map)), train, digest })
 }
 
-pub(super) fn write(folder: &Path, key: &[u8; KEY], train: &[u32], valid: &[u32]) -> Result<()> {
+#[allow(unsafe_code)]
+fn map(file: &File) -> Option<Mmap> {
+    // SAFETY: a map is sound as long as nobody shortens or overwrites its file. Files of the cache are written whole under
+    // another name and renamed; a newer one of the same name is another file, and removing one leaves its map alone.
+    unsafe { Mmap::map(file) }.ok()
+}
+
+pub(super) fn write(folder: &Path, key: &[u8; KEY], tokens: &Tokens) -> Result<()> {
     let target = path(folder, key);
-    let mut bytes = [&MAGIC[..], key].concat();
-    for part in [train, valid] {
-        bytes.extend((part.len() as u64).to_le_bytes());
-    }
-    bytes.extend(train.iter().chain(valid).flat_map(|id| id.to_le_bytes()));
     let draft = target.with_extension(format!("{}.part", std::process::id()));
-    let written = std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::write(&draft, &bytes))
-        .and_then(|()| std::fs::rename(&draft, &target));
-    written.map_err(|source| Error::Write { path: target, source })
+    let (train, valid) = tokens.parts();
+    let all = || -> std::io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        let mut file = std::io::BufWriter::new(File::create(&draft)?);
+        for bytes in [&MAGIC[..], key, tokens.digest.as_bytes()] {
+            file.write_all(bytes)?;
+        }
+        for part in [train, valid] {
+            file.write_all(&(part.len() as u64).to_le_bytes())?;
+        }
+        for id in train.iter().chain(valid) {
+            file.write_all(&id.to_le_bytes())?;
+        }
+        file.into_inner()?.sync_all()?;
+        std::fs::rename(&draft, &target)
+    };
+    all().map_err(|source| Error::Write { path: target, source })
 }
 
 #[cfg(test)]
@@ -62,13 +120,19 @@ mod tests {
     fn tokens_come_back_and_damage_does_not() {
         let folder = std::env::temp_dir().join(format!("foretell-tokens-{}", std::process::id()));
         let key = key(b"text", None, Tokeniser::Bytes);
-        assert_eq!(read(&folder, &key), None);
-        write(&folder, &key, &[1, 2, 70_000], &[5]).unwrap();
-        assert_eq!(read(&folder, &key), Some((vec![1, 2, 70_000], vec![5])));
+        assert!(open(&folder, &key).is_none());
+        let tokens = Tokens::new(vec![1, 2, 70_000], vec![5]);
+        write(&folder, &key, &tokens).unwrap();
+        let back = open(&folder, &key).unwrap();
+        assert_eq!((back.parts(), &back.digest), ((&[1, 2, 70_000][..], &[5][..]), &tokens.digest));
         let path = path(&folder, &key);
         let bytes = std::fs::read(&path).unwrap();
-        std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
-        assert_eq!(read(&folder, &key), None);
+        for damaged in [&bytes[..bytes.len() - 1], &bytes[..HEAD], &bytes[..30], &[], &bytes[4..]] {
+            std::fs::remove_file(&path).unwrap();
+            std::fs::write(&path, damaged).unwrap();
+            assert!(open(&folder, &key).is_none());
+        }
+        assert_eq!(back.parts().1, [5], "a map outlives its file");
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -58,13 +58,14 @@ fn is_image(path: &Path) -> bool {
 }
 
 /// A picture of red, green and blue, pixel after pixel.
-struct Picture {
-    width: usize,
-    height: usize,
+pub(super) struct Picture {
+    pub width: usize,
+    pub height: usize,
     pixels: Vec<[u8; 3]>,
 }
 
-fn decode(bytes: &[u8]) -> std::result::Result<Picture, String> {
+/// A PNG or JPEG file.
+pub(super) fn decode(bytes: &[u8]) -> std::result::Result<Picture, String> {
     if !bytes.starts_with(b"\x89PNG") {
         let options = DecoderOptions::default().jpeg_set_out_colorspace(ColorSpace::RGB);
         let mut decoder = zune_jpeg::JpegDecoder::new_with_options(Cursor::new(bytes), options);
@@ -88,7 +89,7 @@ fn decode(bytes: &[u8]) -> std::result::Result<Picture, String> {
 impl Picture {
     /// The largest square in the middle at `side` x `side` pixels, channel after channel. A pixel is the mean of those
     /// that it covers, or the one it lies in.
-    fn square(&self, side: usize) -> Vec<u8> {
+    pub fn square(&self, side: usize) -> Vec<u8> {
         let whole = self.width.min(self.height);
         let (left, top) = ((self.width - whole) / 2, (self.height - whole) / 2);
         let span = |at: usize| (at * whole / side, ((at + 1) * whole / side).max(at * whole / side + 1));

@@ -1,6 +1,6 @@
 //! Images with classes.
 
-use super::{LAYOUT, Part, folder, idx, npy};
+use super::{LAYOUT, Part, folder, idx, npy, parquet};
 use crate::error::{Error, Result};
 use crate::seed::Rng;
 use rand::RngExt;
@@ -41,18 +41,26 @@ pub(super) fn open(path: &Path, side: Option<u32>) -> Result<Option<Images>> {
         path if path.join("train_images.npy").is_file() => Some(npy::read_folder(path)?),
         path if path.join("train-images-idx3-ubyte").is_file() => Some(idx::read(path)?),
         path if path.join("train").is_dir() => Some(folder::read(path, side)?),
-        _ => None,
+        path => match &parquet::files(path)?[..] {
+            [] => None,
+            files => Some(parquet::read(files, side)?),
+        },
     };
     let name = path.display().to_string();
     let Some(found) = found else { return Ok(None) };
     if side.is_some_and(|side| side != found.side) {
         let message = format!(
-            "holds images of {0} x {0} pixels; only folders of files are brought to another size",
+            "holds images of {0} x {0} pixels; only image files are brought to another size",
             found.side
         );
         return Err(Error::input(name, message));
     }
     Images::new(found).map(Some).map_err(|e| e.at(name))
+}
+
+/// A class from 0 on; one beyond a million is a mistake, not a class.
+pub(super) fn class(number: i64) -> Option<u32> {
+    u32::try_from(number).ok().filter(|class| *class < 1 << 20)
 }
 
 impl Images {

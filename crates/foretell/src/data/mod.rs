@@ -7,6 +7,7 @@ mod folder;
 mod idx;
 mod images;
 mod npy;
+mod parquet;
 mod text;
 mod tokeniser;
 
@@ -46,7 +47,7 @@ pub enum Data {
 const LAYOUT: &str = "Text: a file, a folder with train.txt and valid.txt, or a folder of text files. Images: a folder with \
     train/CLASS/*.png and valid/CLASS/*.png (jpeg too), a folder with train-images-idx3-ubyte, \
     train-labels-idx1-ubyte and the same of t10k, or an .npz with train_images, train_labels, valid_images, valid_labels \
-    (or a folder of these as .npy). Without a validation part the last tenth is taken";
+    (or a folder of these as .npy), or .parquet files of pictures and labels, named train*, and valid* or test*. Without a validation part the last tenth is taken";
 
 impl Data {
     /// Opens whatever lies at a path; see the error of one that holds nothing for the layouts. Text is cut into tokens by

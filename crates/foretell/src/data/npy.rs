@@ -105,10 +105,7 @@ fn integers(array: &Array) -> Result<Vec<u32>> {
         ),
         _ => None,
     };
-    let labels: Option<Vec<u32>> =
-        wide.and_then(|wide| wide.into_iter().map(|x| u32::try_from(x).ok()).collect());
-    // A class beyond this is a mistake, not a class.
-    let labels = labels.filter(|labels| labels.iter().all(|label| *label < 1 << 20));
+    let labels: Option<Vec<u32>> = wide.and_then(|wide| wide.into_iter().map(super::images::class).collect());
     labels.ok_or_else(|| Error::input("", format!("labels ({}) are no classes from 0 on", array.kind)))
 }
 

@@ -1,6 +1,7 @@
 //! Text as tokens.
 
-use super::{LAYOUT, Part, Tokeniser, cache, files, nine_tenths, read};
+use super::cache::{self, Tokens};
+use super::{LAYOUT, Part, Tokeniser, files, nine_tenths, read};
 use crate::error::{Error, Result};
 use std::path::Path;
 
@@ -8,10 +9,8 @@ use std::path::Path;
 /// mask.
 #[derive(Debug, Clone)]
 pub struct Text {
-    train: Vec<u32>,
-    valid: Vec<u32>,
+    tokens: Tokens,
     vocabulary: u32,
-    digest: String,
 }
 
 impl Text {
@@ -35,12 +34,12 @@ impl Text {
             return Err(Error::input(name, format!("holds no text. {LAYOUT}")));
         }
         let key = cache::key(&train, valid.as_deref(), tokeniser);
-        if let Some(known) = cache.and_then(|cache| cache::read(cache, &key)) {
-            return Ok(Self::whole(known.0, known.1, tokeniser.vocabulary()));
+        if let Some(tokens) = cache.and_then(|cache| cache::open(cache, &key)) {
+            return Ok(Text { tokens, vocabulary: tokeniser.vocabulary() });
         }
         let text = Self::of(&name, &train, valid.as_deref(), tokeniser)?;
         if let Some(cache) = cache {
-            cache::write(cache, &key, &text.train, &text.valid)?;
+            cache::write(cache, &key, &text.tokens)?;
         }
         Ok(text)
     }
@@ -58,24 +57,13 @@ impl Text {
             |valid| (train, valid),
         );
         let [train, valid] = tokeniser.cut(train, valid).map_err(|e| e.at(name))?;
-        Ok(Self::whole(train, valid, tokeniser.vocabulary()))
-    }
-
-    fn whole(train: Vec<u32>, valid: Vec<u32>, vocabulary: u32) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        for ids in [&train, &valid] {
-            hasher.update(&(ids.len() as u64).to_le_bytes());
-            ids.iter().for_each(|id| {
-                hasher.update(&id.to_le_bytes());
-            });
-        }
-        let digest = hasher.finalize().to_hex()[..20].to_owned();
-        Text { train, valid, vocabulary, digest }
+        Ok(Text { tokens: Tokens::new(train, valid), vocabulary: tokeniser.vocabulary() })
     }
 
     /// The tokens of a part.
     pub fn ids(&self, part: Part) -> &[u32] {
-        if part == Part::Train { &self.train } else { &self.valid }
+        let (train, valid) = self.tokens.parts();
+        if part == Part::Train { train } else { valid }
     }
 
     /// How many ids there are, with that of nothing and the mask.
@@ -89,7 +77,7 @@ impl Text {
     }
 
     pub(super) fn digest(&self) -> &str {
-        &self.digest
+        &self.tokens.digest
     }
 }
 
