@@ -35,13 +35,12 @@ pub fn run(args: &Train, json: bool) -> Result<()> {
         PrecisionArg::F64 => train::run_in::<f64>(&network, &data, &recipe, into, pause, &mut curve)?,
     };
     curve.finish();
-    let weights = train::latest(&folder).map(|checkpoint| checkpoint.join("weights.safetensors"));
+    let weights = train::weights(&folder);
     if json {
         output::line(json!({
             "id": network.id(), "params": network.params().total, "steps": outcome.steps, "seen": outcome.seen,
-            "valid_loss": outcome.last.loss, "valid_ppl": outcome.last.perplexity(),
-            "valid_accuracy": outcome.last.accuracy, "best_step": outcome.best.0, "best_loss": outcome.best.1.loss,
-            "early": outcome.early, "seconds": outcome.seconds, "curve": outcome.curve, "weights": weights,
+            "valid_loss": outcome.valid.loss, "valid_ppl": outcome.valid.perplexity(),
+            "valid_accuracy": outcome.valid.accuracy, "kept": outcome.kept, "early": outcome.early, "seconds": outcome.seconds, "curve": outcome.curve, "weights": weights,
         }));
         return Ok(());
     }
@@ -66,18 +65,18 @@ fn network(args: &Train) -> Result<Architecture> {
 }
 
 fn report(outcome: &Outcome) {
-    let Outcome { steps, seen, last, best, early, seconds, .. } = outcome;
-    let accuracy = last.accuracy.map_or(String::new(), |share| format!(", {:.2} % right", 100.0 * share));
+    let Outcome { steps, seen, kept, valid, early, seconds, .. } = outcome;
+    let accuracy = valid.accuracy.map_or(String::new(), |share| format!(", {:.2} % right", 100.0 * share));
     output::line(format!(
         "validation      loss {:.4}, perplexity {:.3}{accuracy}",
-        last.loss,
-        last.perplexity()
+        valid.loss,
+        valid.perplexity()
     ));
-    if best.0 != *steps {
-        output::line(format!("best            loss {:.4} at step {}", best.1.loss, best.0));
-    }
     if *early {
         output::line("stopped early   validation no longer improved");
+    }
+    if kept != steps {
+        output::line(format!("kept            the weights after step {kept}, the best"));
     }
     output::line(format!(
         "work            {steps} steps, {} samples or tokens in {seconds:.1} s, {:.0} a second",

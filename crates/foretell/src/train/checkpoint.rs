@@ -3,7 +3,9 @@
 //! A folder `checkpoint-STEP` holds `weights.safetensors` (the network alone, as `foretell score --weights` reads it),
 //! `training.safetensors` (moments, heads, generator) and `state.json`. It is written under another name, brought to the
 //! disk and then renamed, so that it is there whole or not at all; only then is the one before removed. No generator has
-//! a state: what is drawn follows from the seed and the number of the step.
+//! a state: what is drawn follows from the seed and the number of the step. Beside it, where a run may stop early,
+//! `best.safetensors` holds the network as it was at the best validation; a run that goes on from before that validation
+//! writes the same again.
 
 use super::Trainer;
 use super::run::Progress;
@@ -31,8 +33,17 @@ struct State {
     progress: Progress,
 }
 
+/// The weights that a run keeps: those of its best validation if it may stop early, else the newest.
+pub fn weights(folder: &Path) -> Option<PathBuf> {
+    let best = folder.join(BEST);
+    if best.is_file() { Some(best) } else { Some(latest(folder)?.join(WEIGHTS)) }
+}
+
+const WEIGHTS: &str = "weights.safetensors";
+const BEST: &str = "best.safetensors";
+
 /// The newest checkpoint of a run's folder.
-pub fn latest(folder: &Path) -> Option<PathBuf> {
+fn latest(folder: &Path) -> Option<PathBuf> {
     let number = |path: &Path| path.file_name()?.to_str()?.strip_prefix("checkpoint-")?.parse::<u64>().ok();
     let found = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     found.filter_map(|path| Some((number(&path)?, path))).max().map(|(_, path)| path)
@@ -56,20 +67,11 @@ pub(super) fn save<S: Scalar>(
     if target.is_dir() {
         return Ok(());
     }
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| Error::Write { path, source }
-    };
     let _ = fs::remove_dir_all(&draft);
     fs::create_dir_all(&draft).map_err(failed(&draft))?;
     let (network, training): (Vec<_>, Vec<_>) = tensors(trainer).into_iter().partition(|entry| entry.own);
-    for (file, entries) in [("weights.safetensors", network), ("training.safetensors", training)] {
-        let path = draft.join(file);
-        let entries: Vec<Entry> = entries;
-        let views = entries.iter().map(|entry| (entry.name.as_str(), entry.view()));
-        let bytes = safetensors::serialize(views, None).map_err(|e| Error::input(file, e.to_string()))?;
-        write(&path, &bytes).map_err(failed(&path))?;
-    }
+    write_tensors(&draft.join(WEIGHTS), &network)?;
+    write_tensors(&draft.join("training.safetensors"), &training)?;
     let state = State {
         version: VERSION,
         run: identity(trainer, data),
@@ -86,6 +88,26 @@ pub(super) fn save<S: Scalar>(
         fs::remove_dir_all(&before).map_err(failed(&before))?;
     }
     Ok(())
+}
+
+/// Writes the weights of the best validation so far.
+pub(super) fn save_best<S: Scalar>(trainer: &Trainer<'_, S>, folder: &Path) -> Result<()> {
+    let (target, draft) = (folder.join(BEST), folder.join(format!("{BEST}.part")));
+    let own: Vec<Entry> = tensors(trainer).into_iter().filter(|entry| entry.own).collect();
+    write_tensors(&draft, &own)?;
+    fs::rename(&draft, &target).map_err(failed(&target))
+}
+
+fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let path = path.to_owned();
+    move |source| Error::Write { path, source }
+}
+
+fn write_tensors(path: &Path, entries: &[Entry]) -> Result<()> {
+    let views = entries.iter().map(|entry| (entry.name.as_str(), entry.view()));
+    let bytes = safetensors::serialize(views, None)
+        .map_err(|e| Error::input(path.display().to_string(), e.to_string()))?;
+    write(path, &bytes).map_err(failed(path))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
@@ -119,7 +141,7 @@ pub(super) fn load<S: Scalar>(
         );
         return Err(wrong(message));
     }
-    let files = [read("weights.safetensors")?, read("training.safetensors")?];
+    let files = [read(WEIGHTS)?, read("training.safetensors")?];
     let [own, other] = files.each_ref().map(|bytes| SafeTensors::deserialize(bytes));
     let (own, other) = (own.map_err(|e| wrong(e.to_string()))?, other.map_err(|e| wrong(e.to_string()))?);
     let get = |entry: &Entry| -> Result<Vec<f64>> {

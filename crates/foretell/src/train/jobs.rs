@@ -86,8 +86,8 @@ impl Job {
             seconds: 0.0,
         };
         match said {
-            Ok(Outcome { last, curve, seconds, .. }) => {
-                (finished.valid_loss, finished.valid_accuracy) = (Some(last.loss), last.accuracy);
+            Ok(Outcome { valid, curve, seconds, .. }) => {
+                (finished.valid_loss, finished.valid_accuracy) = (Some(valid.loss), valid.accuracy);
                 finished.train_loss = curve.last().map(|point| point.train);
                 finished.seconds = seconds;
             }

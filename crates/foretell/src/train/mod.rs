@@ -25,7 +25,7 @@ mod schedule;
 mod task;
 mod trainer;
 
-pub use checkpoint::latest;
+pub use checkpoint::weights;
 pub use jobs::{Finished, Job, jobs};
 pub use optimiser::Optimiser;
 pub use recipe::Recipe;

@@ -47,10 +47,10 @@ pub struct Outcome {
     pub seen: u64,
     /// The loss curve.
     pub curve: Vec<Point>,
-    /// The last validation.
-    pub last: Metrics,
-    /// The best validation, and its step.
-    pub best: (u64, Metrics),
+    /// The step whose weights are kept: the last, or that of the best validation where `patience` stops early.
+    pub kept: u64,
+    /// How good they are.
+    pub valid: Metrics,
     /// Whether it stopped before its time, since validation no longer improved.
     pub early: bool,
     /// Seconds of all that was done, also before it was interrupted.
@@ -109,6 +109,9 @@ pub fn run_in<S: Scalar>(
             progress.curve.push(point);
             (progress.sum, progress.count) = (0.0, 0);
             let best = progress.best().map_or(0, |best| best.step);
+            if let Some(folder) = folder.filter(|_| recipe.patience > 0 && best == trainer.step) {
+                checkpoint::save_best(&trainer, folder)?;
+            }
             let since = progress.curve.iter().filter(|point| point.step > best).count() as u64;
             progress.stopped = recipe.patience > 0 && since >= recipe.patience;
         }
@@ -119,13 +122,13 @@ pub fn run_in<S: Scalar>(
             saved = Instant::now();
         }
     }
-    let (best, last) =
-        (*progress.best().expect("the last step validates"), progress.curve[progress.curve.len() - 1]);
+    let kept = if recipe.patience > 0 { progress.best() } else { progress.curve.last() };
+    let kept = *kept.expect("the last step validates");
     Ok(Outcome {
         steps: trainer.step,
         seen: trainer.step * trainer.work(),
-        last: last.valid,
-        best: (best.step, best.valid),
+        kept: kept.step,
+        valid: kept.valid,
         early: progress.stopped && trainer.step < recipe.steps,
         seconds: progress.seconds,
         curve: progress.curve,
