@@ -3,7 +3,7 @@
 use crate::args::Bench;
 use crate::output::{self, decimals, seconds};
 use crate::progress::Progress;
-use foretell::benchmark::{self, Agreement, Benchmark, Report, Settings, baselines, evaluate};
+use foretell::benchmark::{self, Agreement, Benchmark, Noise, Report, Settings, baselines, evaluate};
 use foretell::error::Result;
 use foretell::score::Scorer;
 use std::path::Path;
@@ -46,6 +46,9 @@ fn markdown(report: &Report) {
         "### {}: {} {} networks, target `{}` ({better} is better)\n",
         report.benchmark, report.n, report.family, report.target
     ));
+    if let Some(noise) = &report.noise {
+        output::line(format!("{}\n", ceiling(noise)));
+    }
     output::line(
         "| proxy | tau [95 %] | tau by seed | rho [95 %] | tau given params | tau given depth | close pairs | top 10 % | distinct | failed |",
     );
@@ -66,6 +69,17 @@ fn markdown(report: &Report) {
         output::line(format!("| {} |", cells.join(" | ")));
     }
     output::line("");
+}
+
+fn ceiling(noise: &Noise) -> String {
+    format!(
+        "Noise ceiling: tau {}. One run deviates by {:.2e} ({} networks trained more than once; tau of their first with \
+        their second runs {}).",
+        decimals(noise.ceiling),
+        noise.deviation,
+        noise.networks,
+        decimals(noise.retest)
+    )
 }
 
 /// The least and the largest tau of one seed alone.
@@ -121,6 +135,9 @@ fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings:
     ));
     if report.unlabelled > 0 {
         output::line(format!("{} networks have no {} and are left out", report.unlabelled, report.target));
+    }
+    if let Some(noise) = &report.noise {
+        output::line(ceiling(noise));
     }
     let rows = report.proxies.iter().map(|p| {
         vec![

@@ -1,10 +1,13 @@
 //! The trainer against PyTorch and against itself.
 
 use foretell::architecture::Architecture;
+use foretell::benchmark::{Benchmark, Plan, SHIPPED, Settings, Shipped, evaluate};
 use foretell::data::{Data, Part, Text, Tokeniser};
 use foretell::engine::scalar::Scalar;
 use foretell::error::Error;
 use foretell::network::{Input, Weights};
+use foretell::proxy::Request;
+use foretell::score::{Options, Scorer};
 use foretell::space::read_architecture;
 use foretell::train::{self, Optimiser, Recipe, Schedule, Task, Trainer, fit, run, run_in};
 use serde_json::{Value, json};
@@ -118,8 +121,8 @@ fn one_batch_is_learned_by_heart() {
     let recipe =
         Recipe { steps: 300, batch: 2, part: 1, tokens: 16, rate: 2e-2, warmup: 5, ..Recipe::default() };
     let outcome = run(&gpt2(), &data, &recipe).unwrap();
-    assert!(outcome.last.loss < 0.02, "{}", outcome.last.loss);
-    assert!(outcome.last.perplexity() < 1.02);
+    assert!(outcome.valid.loss < 0.02, "{}", outcome.valid.loss);
+    assert!(outcome.valid.perplexity() < 1.02);
 }
 
 /// All weights zero: every id is equally likely, 257 of them.
@@ -197,7 +200,7 @@ fn every_family_learns_its_task() {
             ..Recipe::default()
         };
         let outcome = run(&network, &data, &recipe).unwrap();
-        let (first, last) = (outcome.curve[0].valid.loss, outcome.last.loss);
+        let (first, last) = (outcome.curve[0].valid.loss, outcome.valid.loss);
         assert!(last < first - 0.02, "{}, {task:?}: {first} became {last}", network.family().name());
         assert_eq!((outcome.steps, outcome.seen, outcome.curve.len()), (60, 60 * 8 * 16, 60));
     }
@@ -237,7 +240,7 @@ fn image_networks_tell_light_from_dark() {
         let network = fit(&read_architecture(&network).unwrap(), &data).unwrap();
         let recipe = Recipe { steps: 40, batch: 8, rate: 5e-3, warmup: 5, ..Recipe::default() };
         let outcome = run(&network, &data, &recipe).unwrap();
-        assert_eq!(outcome.last.accuracy, Some(1.0), "{}: {:?}", network.family().name(), outcome.last);
+        assert_eq!(outcome.valid.accuracy, Some(1.0), "{}: {:?}", network.family().name(), outcome.valid);
     }
 }
 
@@ -289,11 +292,11 @@ fn same_bits_on_any_number_of_threads_and_after_a_stop() {
         assert!(stopped.is_err());
     }
     let resumed = run_in::<f32>(&network, &data, &recipe, Some(&folder), Duration::ZERO, &mut ()).unwrap();
-    assert_eq!((whole.curve, whole.best), (resumed.curve, resumed.best));
+    assert_eq!((whole.curve, whole.kept), (resumed.curve, resumed.kept));
     let other = Recipe { seed: 1, ..recipe };
     let refused = run_in::<f32>(&network, &data, &other, Some(&folder), Duration::ZERO, &mut ()).unwrap_err();
     assert!(refused.to_string().contains("another run (recipe differ)"), "{refused}");
-    let file = train::latest(&folder).unwrap().join("weights.safetensors");
+    let file = train::weights(&folder).unwrap();
     assert!(Weights::<f32>::read(&network, &file).is_ok(), "score --weights reads a checkpoint");
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -312,21 +315,35 @@ fn accumulation_changes_nothing_but_rounding() {
     }
 }
 
-/// A rate of zero floor that learns nothing new stops after three validations.
+/// A rate that spoils what it learned first: it stops three validations after the best, and keeps the best, to the bit.
 #[test]
-fn stops_when_validation_no_longer_improves() {
+fn stops_when_validation_no_longer_improves_and_keeps_the_best() {
     let data = text();
     let recipe = Recipe {
         steps: 300,
         batch: 4,
         tokens: 16,
-        rate: 1e-30,
+        rate: 0.3,
+        warmup: 100,
         validate_every: 1,
         patience: 3,
         ..Recipe::default()
     };
-    let outcome = run(&gpt2(), &data, &recipe).unwrap();
-    assert!(outcome.early && outcome.steps == 4 && outcome.best.0 == 1, "{outcome:?}");
+    let folder = std::env::temp_dir().join(format!("foretell-best-{}", std::process::id()));
+    let pause = std::time::Duration::from_secs(1000);
+    let outcome = train::run_in::<f32>(&gpt2(), &data, &recipe, Some(&folder), pause, &mut ()).unwrap();
+    assert!(outcome.early && outcome.kept > 1 && outcome.steps == outcome.kept + 3, "{outcome:?}");
+    let best = outcome.curve.iter().map(|point| point.valid.loss).fold(f64::INFINITY, f64::min);
+    assert_eq!(outcome.valid.loss, best);
+    let mut trainer = Trainer::<f32>::new(&gpt2(), &data, &recipe).unwrap();
+    (0..outcome.kept).for_each(|_| {
+        trainer.step().unwrap();
+    });
+    assert_eq!(trainer.validate().unwrap(), outcome.valid);
+    let file = train::weights(&folder).unwrap();
+    let weights = Weights::<f32>::read(&gpt2(), &file).unwrap();
+    assert_eq!(weights.data, trainer.weights().data);
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -344,32 +361,40 @@ fn nonsense_is_refused_by_name() {
     assert!(data.digest().len() == 20 && matches!(&data, Data::Text(t) if t.ids(Part::Train).len() > 9000));
 }
 
-/// The benchmarks that ship, or are to: as many networks as promised, of all sizes, every operator among them.
+/// The benchmarks that ship: what their configurations draw, as many networks as promised, of all sizes, every operator
+/// among them, each with its label and counted as it says.
 #[test]
-fn shipped_configurations_are_sound() {
+fn shipped_benchmarks_are_sound() {
     let shipped = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/benchmark/shipped");
-    for (name, networks) in [("gpt2-pentateuch", 150), ("flexibert-pentateuch", 100)] {
-        let plan = foretell::benchmark::Plan::read(&shipped.join(name).join("config.toml")).unwrap();
+    for (Shipped { name, .. }, (networks, [low, high])) in
+        SHIPPED.iter().zip([(150, [50_000, 2_000_000]), (100, [80_000, 1_000_000])])
+    {
+        let plan = Plan::read(&shipped.join(name).join("config.toml")).unwrap();
+        let table = Benchmark::load(&shipped.join("nowhere"), name).unwrap();
         let count = plan.networks().len();
         assert!(count >= networks, "{name}: {count}");
         assert_eq!(plan.jobs().len(), count + count / 10, "{name}: two seeds on a tenth");
+        let ids = |networks: &[Architecture]| networks.iter().map(Architecture::id).collect::<Vec<_>>();
+        assert_eq!(ids(plan.networks()), ids(&table.architectures), "{name}");
+        assert!(table.counts.iter().all(|count| count.published == count.ours), "{name}");
+        let target = table.default_target().unwrap();
+        assert!(target.lower_is_better && target.values.iter().all(Option::is_some), "{name}");
         let sizes: Vec<u64> = plan.networks().iter().map(|network| network.params().total).collect();
         let (least, most) = (sizes.iter().min().unwrap(), sizes.iter().max().unwrap());
         assert!(
-            (50_000..100_000).contains(least) && (1_700_000..=2_000_000).contains(most),
-            "{name}: {least} to {most}"
+            low <= *least && *least < low * 2 && high * 4 / 5 < *most && *most <= high,
+            "{least} to {most}"
         );
+        let scorer = Scorer::new(vec![Request::parse("params").unwrap()], Options::default());
+        let report = evaluate(&table, target, &scorer, &Settings::default(), &|| ());
+        let noise = report.noise.unwrap();
+        assert_eq!(noise.networks, count / 10);
+        let (tau, ceiling) = (report.proxies[0].kendall.unwrap(), noise.ceiling.unwrap());
+        assert!(noise.deviation > 0.0 && ceiling < 1.0 && ceiling > tau, "{name}: {noise:?}, params {tau}");
         let text: String = plan.networks().iter().map(|network| format!("{network:?}")).collect();
         for operator in ["SDP", "WMA", "DFT", "DCT", "\"5\"", "\"9\""] {
-            assert!(
-                name != "flexibert-pentateuch" || text.matches(operator).count() > 20,
-                "{operator} hardly occurs"
-            );
+            let enough = text.matches(operator).count() > 20;
+            assert!(*name != "flexibert-pentateuch" || enough, "{operator} hardly occurs");
         }
-    }
-    // Whatever ships is read, and counted as it says.
-    for (name, _) in foretell::benchmark::SHIPPED {
-        let table = foretell::benchmark::Benchmark::load(&shipped.join("nowhere"), name).unwrap();
-        assert!(table.counts.iter().all(|count| count.published == count.ours), "{name}");
     }
 }

@@ -1,6 +1,6 @@
 //! How well proxies rank a benchmark, beside the trivial baselines.
 
-use super::{Benchmark, Column};
+use super::{Benchmark, Column, Noise};
 use crate::error::Result;
 use crate::proxy::{Request, Score};
 use crate::rank::{self, Band, Interval, PairAgreement};
@@ -44,6 +44,9 @@ pub struct Report {
     pub n: usize,
     /// Networks without a label, left out.
     pub unlabelled: usize,
+    /// How much of the ranking is chance, where networks were trained more than once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
     /// One entry per proxy, best tau first.
     pub proxies: Vec<Agreement>,
 }
@@ -128,6 +131,7 @@ pub fn evaluate(
         lower_is_better: target.lower_is_better,
         n: labelled.len(),
         unlabelled: target.values.len() - labelled.len(),
+        noise: Noise::of(benchmark, target, settings.seed),
         proxies,
     }
 }

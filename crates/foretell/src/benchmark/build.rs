@@ -201,19 +201,13 @@ impl Plan {
             table += &serde_json::to_string(&row(network, first(network))).expect("a row is plain data");
             table.push('\n');
         }
-        let mut repeats = "id,seed,valid_loss,valid_accuracy,train_loss\n".to_owned();
-        let text = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
+        let mut repeats = format!("id,seed,{}\n", RESULTS.join(","));
         for (job, said) in self.jobs.iter().zip(all) {
-            let again = self.jobs.iter().filter(|other| other.architecture == job.architecture).count() > 1;
-            if again {
-                let cells = [
-                    job.architecture.id(),
-                    job.recipe.seed.to_string(),
-                    text(said.valid_loss),
-                    text(said.valid_accuracy),
-                    text(said.train_loss),
-                ];
-                repeats += &(cells.join(",") + "\n");
+            if self.jobs.iter().filter(|other| other.architecture == job.architecture).count() > 1 {
+                let results = results(said);
+                let cell = |name: &&str| results.get(*name).map(Value::to_string).unwrap_or_default();
+                let cells: Vec<String> = RESULTS.iter().map(cell).collect();
+                repeats += &format!("{},{},{}\n", job.architecture.id(), job.recipe.seed, cells.join(","));
             }
         }
         let target = folder.join("architectures.jsonl");
@@ -232,13 +226,19 @@ fn row(network: &Architecture, said: &Finished) -> Map<String, Value> {
     let mut row = Map::new();
     row.insert("id".into(), network.id().into());
     row.extend(genes.into_iter().filter(|(key, _)| !["space", "family"].contains(&key.as_str())));
-    let language = said.valid_accuracy.is_none();
-    let perplexity = said.valid_loss.filter(|_| language).map(f64::exp);
-    row.extend(language.then(|| ("valid_ppl".to_owned(), json!(perplexity))));
-    row.insert("valid_loss".into(), json!(said.valid_loss));
-    row.extend(said.valid_accuracy.map(|share| ("valid_accuracy".to_owned(), json!(share))));
-    row.insert("train_loss".into(), json!(said.train_loss));
+    row.extend(results(said));
     row.insert("params_total".into(), params.total.into());
     row.insert("params_decoder".into(), params.decoder().into());
     row
+}
+
+/// The columns of results. A run that diverged has none of them.
+const RESULTS: [&str; 4] = ["valid_ppl", "valid_loss", "valid_accuracy", "train_loss"];
+
+fn results(said: &Finished) -> Map<String, Value> {
+    let language = said.valid_accuracy.is_none();
+    let perplexity = said.valid_loss.filter(|_| language).map(f64::exp);
+    let values = [perplexity, said.valid_loss, said.valid_accuracy, said.train_loss];
+    let named = RESULTS.into_iter().zip(values);
+    named.filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))).collect()
 }

@@ -5,11 +5,13 @@
 
 mod agreement;
 mod build;
+mod noise;
 mod row;
 mod table;
 
 pub use agreement::{Agreement, Report, Settings, baselines, evaluate};
 pub use build::{Config, Plan};
+pub use noise::Noise;
 pub use row::Count;
 
 use crate::architecture::Architecture;
@@ -31,6 +33,8 @@ pub struct Benchmark {
     pub counts: Vec<Count>,
     /// Text columns, for picking rows.
     labels: Vec<Map<String, Value>>,
+    /// Every run of networks trained more than once, each with its network's `id`.
+    repeats: Vec<Row>,
 }
 
 /// One numeric column that is no gene.
@@ -65,8 +69,27 @@ impl Column {
     }
 }
 
-/// The benchmarks that ship with the library, each a folder under `shipped/` made by [`Plan`]: name and table.
-pub const SHIPPED: &[(&str, &str)] = &[];
+/// A benchmark that ships with the library: a folder under `shipped/`, made by [`Plan`].
+#[derive(Debug)]
+pub struct Shipped {
+    /// The folder's name.
+    pub name: &'static str,
+    table: &'static str,
+    repeats: &'static str,
+}
+
+macro_rules! shipped {
+    ($($name:literal)*) => {
+        &[$(Shipped {
+            name: $name,
+            table: include_str!(concat!("shipped/", $name, "/architectures.jsonl")),
+            repeats: include_str!(concat!("shipped/", $name, "/repeats.csv")),
+        }),*]
+    };
+}
+
+/// The benchmarks that ship with the library.
+pub const SHIPPED: &[Shipped] = shipped![];
 
 const LAYOUT: &str = "It holds one folder per benchmark, each with architectures.jsonl (one network a line: its genes and its \
     results). Name yours with --data FOLDER or FORETELL_BENCHMARKS";
@@ -105,7 +128,7 @@ pub fn names(folder: &Path) -> Result<Vec<String>> {
             }
         }
     }
-    let shipped = SHIPPED.iter().map(|(name, _)| (*name).to_owned());
+    let shipped = SHIPPED.iter().map(|shipped| shipped.name.to_owned());
     let shipped: Vec<String> = shipped.filter(|name| !names.contains(name)).collect();
     names.extend(shipped);
     Ok(names)
@@ -127,10 +150,12 @@ impl Benchmark {
             }
             return Err(catalogue::unknown("benchmark", name, known.iter().map(String::as_str)));
         }
-        let shipped = SHIPPED.iter().find(|(known, _)| *known == name && !folder.join(name).is_dir());
-        let rows = match shipped {
-            Some((name, text)) => table::parse(name, text)?,
-            None => table::read(folder, name)?,
+        let shipped = SHIPPED.iter().find(|shipped| shipped.name == name && !folder.join(name).is_dir());
+        let (rows, repeats) = match shipped {
+            Some(Shipped { table, repeats, .. }) => {
+                (table::parse(name, table)?, table::csv(&format!("{name}/repeats.csv"), repeats)?)
+            }
+            None => (table::read(folder, name)?, table::repeats(folder, name)?),
         };
         let mut counts = Vec::new();
         let mut read = Vec::with_capacity(rows.len());
@@ -154,6 +179,7 @@ impl Benchmark {
             architectures: firsts.iter().map(|i| read[*i].clone()).collect(),
             columns,
             counts,
+            repeats,
         })
     }
 
@@ -171,6 +197,15 @@ impl Benchmark {
                 self.name.as_str(),
                 "has no column with a result of training; name one with --target",
             )
+        })
+    }
+
+    /// The values of a column in every run of each of its networks that was trained more than once.
+    fn runs(&self, column: &str) -> impl Iterator<Item = Vec<f64>> {
+        let ids = self.labels.iter().filter_map(|label| label.get("id"));
+        ids.map(move |id| {
+            let own = self.repeats.iter().filter(move |row| row.values.get("id") == Some(id));
+            own.filter_map(|row| row.values.get(column)?.as_f64()).collect()
         })
     }
 
@@ -236,6 +271,7 @@ impl Benchmark {
             columns: self.columns.iter().map(column).collect(),
             counts: Vec::new(),
             labels: rows.iter().map(|i| self.labels[*i].clone()).collect(),
+            repeats: self.repeats.clone(),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// One line of a table.
+#[derive(Clone)]
 pub(super) struct Row {
     /// File and line, for complaints.
     pub place: String,
@@ -32,7 +33,7 @@ pub(super) fn read(folder: &Path, name: &str) -> Result<Vec<Row>> {
     }
     let key = |row: &Row| row.values.get("recipe_group").map(Value::to_string).unwrap_or_default();
     let by_group: HashMap<String, &Row> = recipes.iter().map(|row| (key(row), row)).collect();
-    let mut joined = csv(&runs)?;
+    let mut joined = csv(&runs.display().to_string(), &text(&runs)?)?;
     for row in &mut joined {
         let recipe = by_group.get(&key(row)).ok_or_else(|| {
             Error::input(row.place.as_str(), format!("recipe_group {} is not in recipes.jsonl", key(row)))
@@ -42,6 +43,12 @@ pub(super) fn read(folder: &Path, name: &str) -> Result<Vec<Row>> {
         }
     }
     Ok(joined)
+}
+
+/// Every run of networks that a benchmark trained more than once, where it says so.
+pub(super) fn repeats(folder: &Path, name: &str) -> Result<Vec<Row>> {
+    let path = folder.join(name).join("repeats.csv");
+    if path.exists() { csv(&path.display().to_string(), &text(&path)?) } else { Ok(Vec::new()) }
 }
 
 fn text(path: &Path) -> Result<String> {
@@ -68,9 +75,9 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn csv(path: &Path) -> Result<Vec<Row>> {
-    let wrong = |line: usize, message: String| Error::input(format!("{}:{line}", path.display()), message);
-    let text = text(path)?;
+/// The rows of comma-separated values; `name` is what complaints call them.
+pub(super) fn csv(name: &str, text: &str) -> Result<Vec<Row>> {
+    let wrong = |line: usize, message: String| Error::input(format!("{name}:{line}"), message);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().map_err(|e| wrong(1, e.to_string()))?.clone();
     let mut rows = Vec::new();
@@ -90,7 +97,7 @@ fn csv(path: &Path) -> Result<Vec<Row>> {
                 .unwrap_or_else(|()| Value::String(cell.to_owned())),
         };
         let values = header.iter().zip(&record).map(|(key, cell)| (key.to_owned(), value(cell))).collect();
-        rows.push(Row { place: format!("{}:{}", path.display(), i + 2), values });
+        rows.push(Row { place: format!("{name}:{}", i + 2), values });
     }
     Ok(rows)
 }
