@@ -8,7 +8,7 @@ pub(super) const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 340.0;
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 16.0;
-const TOP: f64 = 14.0;
+const TOP: f64 = 26.0;
 const BOTTOM: f64 = 52.0;
 /// How many marks that are not highlighted a chart draws at most.
 pub(super) const MARKS: usize = 1500;
@@ -222,9 +222,9 @@ impl Plot {
 
     /// The names of the lines, in the corner.
     pub(super) fn legend(&mut self, names: &[(&str, &str)]) {
-        for (i, (class, name)) in names.iter().enumerate() {
-            let y = HEIGHT - BOTTOM - 14.0 - 20.0 * (names.len() - 1 - i) as f64;
-            let x = WIDTH - RIGHT - 8.0;
+        // Above the axes, where nothing is drawn; letters are some seven units wide.
+        let (mut x, y) = (WIDTH - RIGHT, TOP - 10.0);
+        for (class, name) in names.iter().rev() {
             let _ = write!(
                 self.body,
                 "<path class=\"line {class}\" d=\"M{:.1} {:.1}h24\"/><text x=\"{:.1}\" y=\"{y:.1}\" class=\"end\">{}</text>",
@@ -233,6 +233,7 @@ impl Plot {
                 x - 30.0,
                 escape(name)
             );
+            x -= 54.0 + 7.0 * name.chars().count() as f64;
         }
     }
 
