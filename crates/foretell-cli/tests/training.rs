@@ -110,6 +110,9 @@ fn a_benchmark_is_the_same_however_it_was_built() {
     assert_eq!(repeats.lines().count(), 5, "{repeats}");
     let bench = folder.json("bench mine --data whole --proxies params --resamples 50 --no-cache");
     assert_eq!((&bench["n"], &bench["target"]), (&8.into(), &"valid_ppl".into()));
+    let noise = &bench["noise"];
+    assert!(noise["networks"] == 2 && noise["deviation"].as_f64().unwrap() > 0.0, "{noise}");
+    assert!(folder.ok("bench mine --data whole --resamples 0 --no-cache").contains("Noise ceiling: tau"));
     let rows = folder.read("whole/mine/architectures.jsonl");
     let table = foretell::benchmark::Benchmark::load(&folder.0.join("whole"), "mine").unwrap();
     for (row, network) in rows.lines().zip(&table.architectures) {

@@ -38,9 +38,9 @@ fn main() {
         ..Recipe::default()
     };
     let evaluator = Arc::new(Trained::new(data, recipe, &*space).unwrap());
-    let plan = "warmup=150,pool=50,steps=8,rate=0.3,patience=0";
+    let plan = "warmup=150,pool=50,steps=6,rate=0.3,patience=0";
     for (name, proxy, ranked) in
-        [("ntsr", "ntsr", true), ("params", "params", true), ("none", "params", false)]
+        [("ntsr", "ntsr[batch=4,tokens=32]", true), ("params", "params", true), ("none", "params", false)]
     {
         let mut ends = Vec::new();
         for seed in 0..seeds {

@@ -366,6 +366,7 @@ fn nonsense_is_refused_by_name() {
 #[test]
 fn shipped_benchmarks_are_sound() {
     let shipped = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/benchmark/shipped");
+    assert_eq!(SHIPPED.len(), 2);
     for (Shipped { name, .. }, (networks, [low, high])) in
         SHIPPED.iter().zip([(150, [50_000, 2_000_000]), (100, [80_000, 1_000_000])])
     {

@@ -89,7 +89,7 @@ macro_rules! shipped {
 }
 
 /// The benchmarks that ship with the library.
-pub const SHIPPED: &[Shipped] = shipped![];
+pub const SHIPPED: &[Shipped] = shipped!["gpt2-pentateuch" "flexibert-pentateuch"];
 
 const LAYOUT: &str = "It holds one folder per benchmark, each with architectures.jsonl (one network a line: its genes and its \
     results). Name yours with --data FOLDER or FORETELL_BENCHMARKS";

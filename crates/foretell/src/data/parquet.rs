@@ -115,6 +115,10 @@ mod tests {
         let small =
             read(&files(&fixture().join("data/test-00000-of-00001.parquet")).unwrap(), Some(2)).unwrap();
         assert_eq!((small.side, small.train.bytes.len(), small.valid.is_none()), (2, 3 * 12, true));
+        let data = crate::data::Data::open(&fixture(), crate::data::Tokeniser::Bytes, None, None).unwrap();
+        assert!(
+            matches!(data, crate::data::Data::Images(images) if images.classes() == 2 && images.side() == 4)
+        );
     }
 
     #[test]
