@@ -283,13 +283,13 @@ mod tests {
         assert_eq!(Scale::of([f64::NAN, f64::NEG_INFINITY].into_iter()), None);
     }
 
-    /// The frame is 70 to 544 wide and 14 to 288 high; 1 to 100 by logarithm has 10 in the middle.
+    /// The frame is 70 to 544 wide and 26 to 288 high; 1 to 100 by logarithm has 10 in the middle.
     #[test]
     fn numbers_lie_where_they_should() {
         let unit = Scale { low: 0.0, high: 1.0, log: false };
         let plot = Plot::new(Scale::counting(100.0), unit, ["a", "b"]);
         let (x, y) = plot.at(10.0, 0.25);
-        assert!((x - 307.0).abs() < 1e-9 && (y - 219.5).abs() < 1e-9, "{x} {y}");
+        assert!((x - 307.0).abs() < 1e-9 && (y - 222.5).abs() < 1e-9, "{x} {y}");
     }
 
     #[test]
