@@ -144,8 +144,12 @@ impl Benchmark {
     pub fn load(folder: &Path, name: &str) -> Result<Self> {
         let known = names(folder)?;
         if !known.iter().any(|known| known == name) {
-            if known.is_empty() {
-                let message = format!("is no benchmark: nothing is in {}. {LAYOUT}", folder.display());
+            if known.iter().all(|known| SHIPPED.iter().any(|shipped| shipped.name == known)) {
+                let message = format!(
+                    "is none of the benchmarks that ship ({}), and no other is in {}. {LAYOUT}",
+                    known.join(", "),
+                    folder.display()
+                );
                 return Err(Error::input(name, message));
             }
             return Err(catalogue::unknown("benchmark", name, known.iter().map(String::as_str)));
