@@ -130,6 +130,13 @@ fn a_benchmark_is_the_same_however_it_was_built() {
     assert!(sizes.chunks(2).is_sorted_by(|a, b| a.iter().max() < b.iter().min()), "{sizes:?}");
     folder.write("mine/config.toml", &CONFIG.replace("steps = 15", "steps = 16"));
     folder.fails("benchmark build mine/config.toml -o whole/mine", 2, "another recipe");
+    for (was, is, part) in [
+        ("networks = 8", "networks = 999999999999", "at most 1000000"),
+        ("[8_000, 40_000]", "[8_000, 8_002]", "fewer strata"),
+    ] {
+        folder.write("mine/config.toml", &CONFIG.replace(was, is));
+        folder.fails("benchmark build mine/config.toml -o other", 2, part);
+    }
     folder.write("mine/config.toml", &CONFIG.replace("40_000", "9_000_000"));
     folder.fails("benchmark build mine/config.toml -o other", 4, "nothing in space 'small' is feasible");
 }

@@ -65,6 +65,9 @@ fn bytes() -> String {
 /// Draws after which a range is taken to have no further network.
 const DRAWS: u64 = 1000;
 
+/// More networks than this are a slip of the pen.
+const MOST: usize = 1_000_000;
+
 /// A benchmark that is being built.
 pub struct Plan {
     data: Data,
@@ -105,6 +108,18 @@ impl Plan {
             return wrong(
                 "networks, strata and params must be numbers above 0, the least parameters first".into(),
             );
+        }
+        if config.networks > MOST {
+            return wrong(format!(
+                "{} networks are more than anybody trains: at most {MOST}",
+                config.networks
+            ));
+        }
+        if most - least < config.strata as u64 {
+            return wrong(format!(
+                "{least} to {most} parameters are not {} ranges: take fewer strata",
+                config.strata
+            ));
         }
         let edge = |i: usize| {
             let share = i as f64 / config.strata as f64;
