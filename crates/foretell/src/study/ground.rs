@@ -201,10 +201,8 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         let grid = space.as_grid();
         let grid = grid.ok_or_else(|| Error::input(space.name(), "cannot be counted: dp needs a grid"))?;
         let objective = &self.settings.objectives[0];
-        grid.optimum(&self.settings.limits, count, &|point| match (
-            self.settings.cost(objective, point),
-            self.requests[0],
-        ) {
+        let (settings, request) = (self.settings, self.requests[0]);
+        let score = |point: &Architecture| match (settings.cost(objective, point), request) {
             (Some(cost), _) => Ok(-(cost as f64)),
             (None, Some(request)) if !request.about().drawn() && !request.is_set_score() => {
                 request.of_shape(point)
@@ -213,7 +211,8 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
                 objective.to_string(),
                 "depends on more than the shape of a network: dp needs nsc, zerolm, params or the like",
             )),
-        })
+        };
+        grid.optimum(&settings.limits, count, &score, &|_| {})
     }
 
     /// By what shares of them a point breaks its limits, in all; nothing inside them.
