@@ -46,10 +46,10 @@ pub enum Command {
     Studies(StoreArgs),
     /// A study: settings, provenance, candidates best first.
     Show(Shown),
-    /// The best architecture of a study; with --json as `score`, `count` and `rank` read it.
-    Best(Shown),
-    /// The Pareto front of a study, with its volume and its knee.
-    Front(Shown),
+    /// The winner of a study; with --json as `score`, `count` and `rank` read it.
+    Best(Best),
+    /// The Pareto front of a study, with its volume and its winner.
+    Front(Front),
     /// A study as one self-contained page: front, history, winner drawn to scale, agreement, table, how to reproduce it.
     Report(Report),
     /// The winner of a study, a candidate or an architecture as something that trains today.
@@ -92,19 +92,22 @@ pub enum Command {
 
 #[derive(Args)]
 pub struct Search {
-    /// A preset's name or a space file (.toml).
-    #[arg(long, default_value = "autoformer-tiny")]
-    pub space: String,
+    /// Space to search: a preset's name or a space file (.toml). Default: autoformer-tiny, with at most 6M parameters
+    /// unless --max-params or --min-params is given.
+    #[arg(long)]
+    pub space: Option<String>,
     /// The proxy to search by, options in brackets. nsc reads the shape alone and takes microseconds; --proxy dss++ is the
     /// score of T-Razor, a forward and backward pass per candidate; @FILE: the one that a file holds. See foretell proxies
     /// and docs/benchmarks.md.
     #[arg(long, default_value = "nsc", allow_hyphen_values = true)]
     pub proxy: String,
-    /// The algorithm, options in brackets: block-wise[population=50,steps=160]. Default: block-wise, or pareto with
-    /// several objectives. See foretell algorithms.
+    /// Algorithm, with options in brackets: block-wise[population=50,steps=160]. Default: auto, which is dp (the exact
+    /// optimum) where the score is a sum over layers, pareto with several objectives, and memetic otherwise. See foretell
+    /// algorithms.
     #[arg(long)]
     pub algorithm: Option<String>,
-    /// What to search for, once for each: proxy (large), params, flops, memory or latency (small), or a further proxy (large).
+    /// Objective; repeat for several. `proxy` and further proxies are maximised; params, flops, memory, cache, latency and
+    /// token-latency are minimised.
     #[arg(long = "objective", value_name = "OBJECTIVE")]
     pub objectives: Vec<String>,
     /// How many candidates are scored. Default: as many as the algorithm plans.
@@ -113,19 +116,29 @@ pub struct Search {
     /// Seed of every draw.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// The file that remembers. Default: FORETELL_STORE, else foretell.db.
+    /// Draws of weights and inputs that a score is averaged over, where it depends on them.
+    #[arg(long, default_value_t = foretell::study::SEEDS, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub seeds: u64,
+    /// Study database (SQLite). Default: FORETELL_STORE, else foretell.db.
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
     /// The name of the study. Default: one that the same settings always get.
     #[arg(long, value_name = "STUDY")]
     pub name: Option<String>,
-    /// At most so many bytes for a forward and backward of one input in f32, e.g. 200M.
+    /// Maximum memory of a forward and backward pass of one input in f32, e.g. 200M.
     #[arg(long, value_name = "BYTES", value_parser = number)]
     pub max_memory: Option<u64>,
-    /// At most so long for a forward pass of one input on one thread of this machine, e.g. 20ms. A model that is fitted to
-    /// measurements in the beginning foretells it; winners are measured again.
+    /// Maximum memory of the keys and values of a whole context in f32, e.g. 20M; decoders only.
+    #[arg(long, value_name = "BYTES", value_parser = number)]
+    pub max_cache: Option<u64>,
+    /// Maximum time of a pass over one whole input on one thread of this machine, e.g. 20ms. Predicted by a model that is
+    /// fitted to measurements; candidates are measured before they may win.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_latency: Option<f64>,
+    /// Maximum time of one further token, with the keys and values of the context kept, on one thread of this machine, e.g.
+    /// 2ms; decoders only.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub max_token_latency: Option<f64>,
     #[command(flatten)]
     pub limits: LimitArgs,
     /// One part of the search, as a study of its own, for job arrays: 3/16 is the third of sixteen. See foretell merge.
@@ -222,12 +235,34 @@ pub struct StoreArgs {
 }
 
 #[derive(Args)]
-pub struct Shown {
-    /// The name of a study; see foretell studies.
+pub struct Best {
+    /// Name of a study; see foretell studies.
     pub study: String,
-    /// How many candidates are shown.
-    #[arg(short, default_value_t = 20)]
-    pub n: usize,
+    /// Number of candidates, the winner first.
+    #[arg(short, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub n: u64,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Args)]
+pub struct Front {
+    /// Name of a study; see foretell studies.
+    pub study: String,
+    /// Number of members, best in the first objective first. Default: 20 as a table, all as JSON.
+    #[arg(short, value_parser = clap::value_parser!(u64).range(1..))]
+    pub n: Option<u64>,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Args)]
+pub struct Shown {
+    /// Name of a study; see foretell studies.
+    pub study: String,
+    /// Number of candidates, best first.
+    #[arg(short, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    pub n: u64,
     #[command(flatten)]
     pub store: StoreArgs,
 }

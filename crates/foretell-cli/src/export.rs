@@ -8,6 +8,7 @@ use foretell::error::{Error, Result};
 use foretell::export;
 use foretell::network::Weights;
 use foretell::seed::Seed;
+use foretell::study::View;
 use serde_json::json;
 use std::path::Path;
 
@@ -66,24 +67,24 @@ fn find(args: &Export) -> Result<(Architecture, Origin)> {
         };
     }
     let store = studies::open(&args.store)?;
-    let loaded = studies::load(&store, source)?;
-    let place = || format!("study '{source}'");
+    let view = View::load(&store, source)?;
     let trial = match args.trial {
-        Some(trial) if trial < loaded.trials as u64 => trial as usize,
+        Some(trial) if trial < view.trials as u64 => trial as usize,
         Some(trial) => {
-            return Err(Error::input(place(), format!("has {} candidates, none is {trial}", loaded.trials)));
+            let message = format!("has {} candidates, none is {trial}", view.trials);
+            return Err(Error::input(format!("study '{source}'"), message));
         }
-        None => loaded.best().ok_or_else(|| Error::input(place(), "has no result yet"))?,
+        None => studies::winner(&view)?,
     };
-    let objective = loaded.objectives[0].to_string();
+    let objective = view.objectives()[0].to_string();
     let origin = vec![
         ("study", source.to_owned()),
-        ("candidate", format!("{trial} of {}", loaded.trials)),
-        ("objective", format!("{objective} = {}", loaded.score_text(trial))),
-        ("settings", loaded.study.config.to_string().replace('"', "").replace(['{', '}'], "")),
-        ("study's hash", store.hash(&loaded.study)?),
+        ("candidate", format!("{trial} of {}", view.trials)),
+        ("objective", format!("{objective} = {}", studies::score_text(&view, trial))),
+        ("settings", view.study.config.to_string().replace('"', "").replace(['{', '}'], "")),
+        ("study's hash", store.hash(&view.study)?),
     ];
-    Ok((loaded.architecture(trial)?, origin))
+    Ok((view.architecture(trial)?, origin))
 }
 
 /// The weights that `foretell score` draws. They stand in memory twice, and once more as a file.

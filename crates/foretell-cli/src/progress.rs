@@ -1,6 +1,8 @@
 //! Progress on stderr: a line that is redrawn on a terminal, plain lines now and then elsewhere.
 
 use crate::output::number;
+use foretell::latency::Phase;
+use foretell::store::Evaluation;
 use foretell::study;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -83,6 +85,14 @@ impl Searching {
             bar.finish_and_clear();
         }
     }
+
+    /// A line of its own.
+    fn say(&self, line: String) {
+        match &self.bar {
+            Some(bar) => bar.println(line),
+            None => eprintln!("{line}"),
+        }
+    }
 }
 
 impl study::Watch for Searching {
@@ -112,12 +122,55 @@ impl study::Watch for Searching {
         }
     }
 
-    fn evaluated(&self, trial: u64, value: Option<f64>) {
-        let value = value.map_or("failed".to_owned(), number);
-        let line = format!("trial {trial} evaluated: {value}");
-        match &self.bar {
-            Some(bar) => bar.println(line),
-            None => eprintln!("{line}"),
+    fn evaluated(&self, row: &Evaluation) {
+        let value = study::given_value(row)
+            .map_or_else(|| format!("failed ({}): {}", row.status, row.message), number);
+        self.say(format!("trial {} evaluated: {value}", row.trial));
+    }
+
+    fn solving(&self, share: f64) {
+        let mut plain = self.plain.lock().expect("no holder panics");
+        if plain.said.elapsed() >= PAUSE {
+            plain.said = Instant::now();
+            drop(plain);
+            self.say(format!("exact search: {:.0} % done", 100.0 * share));
         }
+    }
+
+    fn measuring(&self, done: u64, total: u64) {
+        if done > 0 && done.is_multiple_of(8) {
+            self.say(format!("measuring latency: {done} of {total} networks"));
+        }
+    }
+
+    fn measured(&self, trial: u64, phase: Phase, seconds: f64) {
+        self.say(format!("trial {trial} measured, {}: {:.2} ms", phase.name(), 1e3 * seconds));
+    }
+
+    fn estimated(&self, estimate: &study::Estimate) {
+        if estimate.seconds() < WORTH_SAYING {
+            return;
+        }
+        self.say(format!(
+            "about {} for {} candidates ({} each on one of {} threads); fewer with --budget, faster with --seeds 1, a smaller \
+             batch such as --proxy 'dss++[batch=4]', or a score of the shape such as nsc",
+            duration(estimate.seconds()),
+            estimate.candidates,
+            duration(estimate.seconds_each),
+            estimate.threads
+        ));
+    }
+}
+
+/// Searches that take fewer seconds are not announced.
+const WORTH_SAYING: f64 = 20.0;
+
+/// A duration in the unit that suits it.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => format!("{:.0} ms", 1e3 * s),
+        s if s < 120.0 => format!("{s:.1} s"),
+        s if s < 7200.0 => format!("{:.0} minutes", s / 60.0),
+        s => format!("{:.1} hours", s / 3600.0),
     }
 }

@@ -5,7 +5,7 @@ use crate::output;
 use crate::studies;
 use foretell::error::{Error, Result};
 use foretell::report;
-use foretell::study::Baseline;
+use foretell::study::{Baseline, View};
 use serde_json::json;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
@@ -16,21 +16,20 @@ const BEGINNING: u64 = 1024;
 
 pub fn run(args: &Report, json: bool) -> Result<()> {
     let store = studies::open(&args.store)?;
-    let loaded = studies::load(&store, &args.study)?;
-    if loaded.trials == 0 {
+    let view = View::load(&store, &args.study)?;
+    if view.trials == 0 {
         let cure = "has no candidate yet: run its search first";
         return Err(Error::input(format!("study '{}'", args.study), cure));
     }
     let page = args.output.clone().unwrap_or_else(|| file_name(&args.study).into());
-    let random = Baseline::of(&store, &loaded.study)?;
-    let (trials, hash) = (store.trials(&loaded.study)?.0, store.hash(&loaded.study)?);
+    let random = Baseline::of(&store, &view.study)?;
+    let (trials, hash) = (store.trials(&view.study)?.0, store.hash(&view.study)?);
     let verification = args.verification.as_deref().map(crate::verify::read).transpose()?;
     if let Some(other) = verification.as_ref().filter(|other| other.study != args.study) {
         let message = format!("is that of study '{}'", other.study);
         return Err(Error::input("--verification", message));
     }
-    let report =
-        report::write(&loaded.study, &trials, &loaded.evaluations, &hash, &random, verification.as_ref())?;
+    let report = report::write(&view, &trials, &hash, &random, verification.as_ref())?;
     let mut files = vec![(page, report.html)];
     if let Some(folder) = &args.svg {
         fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.clone(), source })?;

@@ -72,18 +72,25 @@ impl ScoringArgs {
             },
             weights,
             inputs: self.inputs.as_deref().map(Inputs::read).transpose()?,
-            memory: crate::doctor::memory().map(|bytes| bytes / rayon::current_num_threads() as u64),
+            memory: memory(),
             cache: self.cache_file().map(|path| Cache::open(&path)).transpose()?,
         })
     }
 
-    /// A folder that cannot be found is no reason to fail: scores are then not remembered.
+    /// A folder that cannot be found is no reason to fail: scores are then not cached.
     fn cache_file(&self) -> Option<PathBuf> {
-        if self.no_cache {
-            return None;
-        }
-        Some(cache_folder(self.cache.as_deref())?.join("scores.jsonl"))
+        if self.no_cache { None } else { cache_file(self.cache.as_deref()) }
     }
+}
+
+/// The file that caches scores.
+pub fn cache_file(folder: Option<&Path>) -> Option<PathBuf> {
+    Some(cache_folder(folder)?.join("scores.jsonl"))
+}
+
+/// What one pass may take: an equal share of free memory for each thread.
+pub fn memory() -> Option<u64> {
+    crate::doctor::memory().map(|bytes| bytes / rayon::current_num_threads() as u64)
 }
 
 /// Where things are remembered: given, else `FORETELL_CACHE`, else the user's cache folder, if one is known.

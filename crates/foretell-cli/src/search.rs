@@ -1,38 +1,53 @@
 //! `foretell search`: the best architecture of a space inside limits.
 
 use crate::args::Search;
-use crate::output::{self, grouped, short};
+use crate::output::{self, number, short};
 use crate::progress::Searching;
 use crate::studies;
 use foretell::architecture::Architecture;
+use foretell::benchmark::{self, Evidence};
 use foretell::error::Result;
-use foretell::latency::{self, Latency, Model};
+use foretell::proxy::Request;
 use foretell::score::Options;
 use foretell::space;
 use foretell::store::Store;
-use foretell::study::{self, Objective, Settings, Summary};
+use foretell::study::{self, LatencyModel, Objective, Reason, ReferenceKind, Settings, Summary, View};
 use serde_json::json;
 
-/// Parameters allowed where nothing at all is asked for.
+/// The space that is searched unless another is named.
+const USUAL_SPACE: &str = "autoformer-tiny";
+/// Parameters allowed there unless a limit on them is given.
 const USUAL_PARAMS: u64 = 6_000_000;
 
 pub fn run(args: &Search, json: bool) -> Result<u8> {
-    let mut settings = settings(args)?;
+    let settings = settings(args)?;
     let path = studies::path(args.store.as_deref());
     let mut store = Store::open(&path)?;
     // Scores are not taken from the cache: it does not know what single blocks add.
-    let memory = crate::doctor::memory().map(|bytes| bytes / rayon::current_num_threads() as u64);
-    if settings.foretells() {
-        settings.model = Some(model(&settings, &store, args.name.as_deref(), memory)?);
-    }
-    let options = Options { memory, ..Options::default() };
+    let options = Options { memory: crate::scoring::memory(), ..Options::default() };
     let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
     let watch = Searching::new();
     let summary = study::run(&settings, options, &mut store, args.name.as_deref(), &command, &watch)?;
     watch.finish();
-    report(&settings, &store, &summary, memory, json)?;
-    // Half of the candidates failing is no search any more.
-    Ok(if summary.progress.failed * 2 > summary.progress.done { 3 } else { 0 })
+    let view = View::load(&store, &summary.name)?;
+    let evidence = evidence(&view, args.evaluator.data.as_deref())?;
+    if json {
+        print_json(&view, &summary, &evidence)?;
+    } else {
+        print(&view, &summary, &evidence)?;
+    }
+    Ok(exit_code(&view, &summary))
+}
+
+/// 3 if most candidates or all evaluations failed, 4 if nothing keeps the limits as measured.
+fn exit_code(view: &View, summary: &Summary) -> u8 {
+    let evaluations_failed =
+        !view.evaluations.is_empty() && view.evaluations.iter().all(|row| row.value().is_none());
+    match summary.answer.reason {
+        Reason::NothingKeepsTheLimits => 4,
+        _ if summary.progress.failed * 2 > summary.progress.done || evaluations_failed => 3,
+        _ => 0,
+    }
 }
 
 fn settings(args: &Search) -> Result<Settings> {
@@ -42,207 +57,299 @@ fn settings(args: &Search) -> Result<Settings> {
     let objectives: Vec<Objective> =
         asked.iter().map(|text| Objective::parse(text, &proxy)).collect::<Result<_>>()?;
     Objective::requests(&objectives)?;
-    let algorithm = match (&args.algorithm, objectives.len()) {
-        (Some(algorithm), _) => algorithm.as_str(),
-        (None, 1) => "block-wise",
-        (None, _) => "pareto",
-    };
-    foretell::search::about(algorithm)?;
+    let algorithm = args.algorithm.as_deref().unwrap_or(study::AUTO);
+    if algorithm != study::AUTO {
+        foretell::search::about(algorithm)?;
+    }
     let mut limits = args.limits.limits();
-    if !args.limits.given()
-        && args.max_memory.is_none()
-        && args.max_latency.is_none()
-        && args.space == "autoformer-tiny"
-    {
+    if args.space.is_none() && args.limits.max_params.is_none() && args.limits.min_params.is_none() {
         limits.params.max = USUAL_PARAMS;
     }
-    let space = space::open(&args.space)?;
+    let space = space::open(args.space.as_deref().unwrap_or(USUAL_SPACE))?;
     let evaluator = args.evaluator.evaluator(&*space)?;
     Ok(Settings {
-        space,
         algorithm: algorithm.to_owned(),
         objectives,
         limits,
         memory: args.max_memory,
+        cache: args.max_cache,
         latency: args.max_latency,
-        model: None,
+        token_latency: args.max_token_latency,
         budget: args.budget,
         seed: args.seed,
+        seeds: args.seeds,
         shard: args.shard,
         evaluator,
         evaluate_top: args.evaluator.evaluate_top,
+        retry_failed: args.evaluator.retry_failed,
+        ..Settings::new(space, "", "")
     })
 }
 
-fn print_latencies(settings: &Settings, model: &Model, rows: &[Measured]) {
-    output::line(format!(
-        "\nlatency of one input on one thread; foretold from {} measured networks, median error {:.1} %, nine in ten below {:.1} %",
-        model.samples,
-        100.0 * model.error,
-        100.0 * model.error_90
-    ));
-    let ms = |seconds: f64| format!("{:.2} ms", 1e3 * seconds);
-    let row = |(trial, foretold, found): &Measured| {
-        let held = settings.latency.map_or("", |most| if found.seconds <= most { "yes" } else { "no" });
-        let interval = format!("{} to {}", ms(found.interval.0), ms(found.interval.1));
-        vec![trial.to_string(), ms(*foretold), ms(found.seconds), interval, held.to_owned()]
-    };
-    let names = ["trial", "foretold", "measured", "96 % interval", "keeps the limit"];
-    output::line(output::table(&names, rows.iter().map(row).collect()));
+/// What the first objective is worth on tables of trained networks, if it is a score.
+pub fn evidence(view: &View, data: Option<&std::path::Path>) -> Result<Vec<(String, Vec<Evidence>)>> {
+    let family = view.settings.space.definition().family.name();
+    let requests = Objective::requests(view.objectives())?;
+    requests
+        .iter()
+        .map(|request| Ok((request.label().to_owned(), of_score(family, request, data)?)))
+        .collect()
 }
 
-/// What foretells latency: that of the study, if it was begun, else one that is fitted now.
-fn model(settings: &Settings, store: &Store, name: Option<&str>, memory: Option<u64>) -> Result<Model> {
-    let name = settings.full_name(name)?;
-    if let Some(study) = store.find(&name)?
-        && let Some(model) = Model::of(&study.config)?
-    {
-        return Ok(model);
-    }
-    let done = |done: u64, all: u64| {
-        if done.is_multiple_of(8) {
-            eprintln!("measuring latency: {done} of {all} networks");
-        }
-    };
-    let model = Model::fit(&*settings.space, &settings.limits, settings.seed, memory, &done)?;
-    eprintln!("latency is foretold with a median error of {:.1} %", 100.0 * model.error);
-    Ok(model)
+/// What one score is worth for a family.
+pub fn of_score(family: &str, request: &Request, data: Option<&std::path::Path>) -> Result<Vec<Evidence>> {
+    let folder = benchmark::folder(data)?;
+    let cache = crate::scoring::cache_file(None);
+    Ok(benchmark::evidence(family, request, &folder, cache.as_deref()))
 }
 
-/// A trial, the seconds foretold, the latency measured.
-type Measured = (usize, f64, Latency);
-
-/// Trials measured again in the end, at most.
-const MEASURED: usize = 20;
-
-/// What was foretold, measured: the front, or the best until one keeps the limit. The winner is the first that does.
-fn measured(
-    settings: &Settings,
-    loaded: &studies::Loaded,
-    winner: usize,
-    memory: Option<u64>,
-) -> Result<(usize, Vec<Measured>)> {
-    let Some(model) = &settings.model else { return Ok((winner, Vec::new())) };
-    let several = settings.objectives.len() > 1;
-    let mut order = if several { loaded.standing.front.clone() } else { loaded.standing.best(MEASURED) };
-    if !several && let Some(place) = order.iter().position(|trial| *trial == winner) {
-        order.swap(0, place);
+/// One line for each table, and a warning where the score is worth little or nothing is known.
+pub fn print_evidence(family: &str, score: &str, evidence: &[Evidence]) {
+    if evidence.iter().all(|row| row.agreement.is_none()) {
+        output::line(format!(
+            "warning: no table of trained {family} networks says what {score} is worth: train a few of the best \
+             (foretell verify), or name tables with FORETELL_BENCHMARKS"
+        ));
     }
-    let keeps = |latency: &Latency| settings.latency.is_none_or(|most| latency.seconds <= most);
-    let mut rows: Vec<Measured> = Vec::new();
-    for trial in order.into_iter().take(MEASURED) {
-        let architecture = loaded.architecture(trial)?;
-        let found = latency::measure(&architecture, memory)?;
-        rows.push((trial, model.predict(&architecture), found));
-        if !several && keeps(&found) {
-            break;
-        }
+    for row in evidence {
+        let Some(share) = row.agreement else { continue };
+        let count = row.best_count.as_ref().map_or(String::new(), |(name, share)| {
+            format!("; the best count, {name}: {:.0} %", 100.0 * share)
+        });
+        let warning = if row.is_weak() { "warning: " } else { "" };
+        let weak = if row.is_weak() { ", hardly better than guessing or worse" } else { "" };
+        output::line(format!(
+            "{warning}{score} orders {:.0} % of equal-sized pairs as training did on {} ({} networks){weak}{count}",
+            100.0 * share,
+            row.benchmark,
+            row.networks
+        ));
     }
-    let held = |trial: usize| rows.iter().any(|(other, _, found)| *other == trial && keeps(found));
-    let other = rows.iter().find(|(.., found)| keeps(found)).map(|(trial, ..)| *trial);
-    Ok((if held(winner) { winner } else { other.unwrap_or(winner) }, rows))
 }
 
-fn report(
-    settings: &Settings,
-    store: &Store,
-    summary: &Summary,
-    memory: Option<u64>,
-    json: bool,
-) -> Result<()> {
-    let loaded = studies::load(store, &summary.name)?;
-    let knee =
-        loaded.standing.knee.filter(|_| settings.objectives.len() > 1 && loaded.evaluations.is_empty());
-    let Some(winner) = knee.or(loaded.best()) else {
-        eprintln!("foretell: study '{}': nothing was found; failures: {}", summary.name, loaded.failures()?);
-        return Ok(());
+fn print_json(view: &View, summary: &Summary, evidence: &[(String, Vec<Evidence>)]) -> Result<()> {
+    let mut object = match view.winner() {
+        Some(winner) => studies::object(view, winner)?,
+        None => json!({"winner": false, "trial": null}),
     };
-    let (winner, latencies) = measured(settings, &loaded, winner, memory)?;
-    let architecture = loaded.architecture(winner)?;
-    let reference = reference(settings, &architecture);
-    if json {
-        let mut object = loaded.object(winner)?;
-        let progress = &summary.progress;
-        object["study"] = json!(summary.name);
-        object["stopped"] = json!(summary.stopped);
-        object["hash"] = json!(summary.hash);
-        object["trials"] = json!(progress.done);
-        object["resumed"] = json!(summary.resumed);
-        object["rejected"] = json!(progress.rejected);
-        object["failed"] = json!(progress.failed);
-        if settings.objectives.len() > 1 {
-            object["front"] = json!(loaded.standing.front.len());
-            object["hypervolume"] = json!(loaded.standing.hypervolume);
-        }
-        let latency = |(trial, foretold, found): &Measured| json!({"trial": trial, "foretold": foretold, "measured": found});
-        if !latencies.is_empty() {
-            object["latency"] = latencies.iter().map(latency).collect();
-        }
-        output::line(object);
-        return Ok(());
+    let progress = &summary.progress;
+    object["study"] = json!(summary.name);
+    object["algorithm"] = view.study.config["algorithm"].clone();
+    object["stopped"] = json!(summary.stopped);
+    object["hash"] = json!(summary.hash);
+    object["trials"] = json!(progress.done);
+    object["resumed"] = json!(summary.resumed);
+    object["rejected"] = json!(progress.rejected);
+    object["failed"] = json!(progress.failed);
+    object["answer"] = json!(summary.answer);
+    object["evidence"] =
+        evidence.iter().map(|(score, rows)| json!({"score": score, "tables": rows})).collect();
+    if view.objectives().len() > 1 {
+        object["front"] = json!(view.standing.front.len());
+        object["hypervolume"] = json!(view.standing.hypervolume);
     }
+    output::line(object);
+    Ok(())
+}
+
+fn print(view: &View, summary: &Summary, evidence: &[(String, Vec<Evidence>)]) -> Result<()> {
     let progress = &summary.progress;
     let resumed =
-        if summary.resumed > 0 { format!(", {} known before", summary.resumed) } else { String::new() };
+        if summary.resumed > 0 { format!(" ({} of them before)", summary.resumed) } else { String::new() };
     output::line(format!(
         "study {}: {} candidates scored{resumed}, {} refused before scoring, {} failed; stopped: {}",
         summary.name, progress.done, progress.rejected, progress.failed, summary.stopped
     ));
     if progress.failed > 0 {
-        output::line(format!("failures: {}", loaded.failures()?));
+        output::line(format!("failures: {}", studies::failures(view)?));
     }
-    if settings.objectives.len() > 1 {
+    print_news(view, summary);
+    if view.objectives().len() > 1 {
         output::line("");
-        studies::print_front(&loaded)?;
+        studies::print_front(view, studies::ROWS)?;
     }
-    if let Some(said) = loaded.evaluations.first() {
-        let trials: Vec<usize> = loaded.evaluations.iter().map(|said| said.trial as usize).collect();
-        output::line(format!("\nevaluated by {}", said.evaluator));
-        output::line(loaded.table(&trials)?);
+    print_evaluations(view)?;
+    print_latencies(view);
+    match view.winner() {
+        Some(winner) => print_winner(view, winner)?,
+        None => print_no_winner(view)?,
     }
-    if let Some(model) = &settings.model {
-        print_latencies(settings, model, &latencies);
+    output::line("");
+    let family = view.settings.space.definition().family.name();
+    evidence.iter().for_each(|(score, rows)| print_evidence(family, score, rows));
+    if view.winner().is_some() {
+        print_next(view);
     }
-    output::line(format!("\nwinner {}\n", architecture.id()));
-    output::line(drawing(&architecture));
-    let named = |name: &str, architecture: &Architecture, score: String| {
-        let flops = architecture.flops(foretell::architecture::Counter::Exact).unwrap_or(0);
-        let memory = format!("{}B", short(architecture.memory().total()));
-        vec![name.to_owned(), grouped(architecture.params().total), short(flops), memory, score]
-    };
-    let mut rows = vec![named("winner", &architecture, loaded.score_text(winner))];
-    if let Some(reference) = &reference {
-        rows.push(named("uniform, nearest in size", reference, loaded.shape_score(reference)));
-    }
-    output::line(output::table(
-        &["", "parameters", "multiply-adds", "memory", &loaded.objectives[0].to_string()],
-        rows,
-    ));
-    if let Some(reference) = &reference {
-        output::line(format!("uniform: {}", output::genes(reference)));
-    }
-    let store = match store.path().to_str() {
-        Some("foretell.db") | None => String::new(),
-        Some(path) => format!(" --store {path}"),
-    };
-    // The knee of a front, or what was measured to be faster, is not what `best` says.
-    let trial = if loaded.best() == Some(winner) { String::new() } else { format!(" --trial {winner}") };
-    output::line(format!(
-        "\nNext:\n  foretell export {name}{store}{trial} --to winner    a folder for transformers, with weights and train.py\n  \
-         foretell best {name}{store} --json > winner.json && foretell score winner.json\n  \
-         foretell show {name}{store}                 all candidates, best first\n  \
-         foretell report {name}{store}               one page with charts, to open in a browser\n  \
-         foretell search … --proxy dss++{store}      by the score of T-Razor: a pass per candidate\n  \
-         foretell search … --objective proxy --objective params{store}   a Pareto front",
-        name = summary.name
-    ));
     Ok(())
 }
 
-/// The uniform network of the same space, inside the limits, that is nearest in parameters.
-fn reference(settings: &Settings, winner: &Architecture) -> Option<Architecture> {
-    let size = winner.params().total;
-    settings.space.as_grid()?.nearest_uniform(&settings.limits, &|_| true, size)
+/// What a larger budget brought.
+fn print_news(view: &View, summary: &Summary) {
+    let Some(before) = summary.previous.as_ref().and_then(|answer| answer.winner) else { return };
+    let new = summary.progress.done.saturating_sub(summary.resumed);
+    if new == 0 {
+        return;
+    }
+    let score = |trial: u64| studies::score_text(view, trial as usize);
+    output::line(match summary.answer.winner {
+        Some(now) if now == before => format!("{new} new candidates; the winner is still trial {now}"),
+        Some(now) => {
+            format!(
+                "{new} new candidates; trial {now} ({}) replaces trial {before} ({})",
+                score(now),
+                score(before)
+            )
+        }
+        None => format!("{new} new candidates"),
+    });
+}
+
+fn print_evaluations(view: &View) -> Result<()> {
+    let Some(first) = view.evaluations.first() else { return Ok(()) };
+    let mut trials: Vec<usize> = view.evaluations.iter().map(|row| row.trial as usize).collect();
+    let failed: Vec<_> = view.evaluations.iter().filter(|row| row.value().is_none()).collect();
+    let order = view.best(trials.len());
+    trials.sort_by_key(|trial| order.iter().position(|other| other == trial).unwrap_or(usize::MAX));
+    output::line(format!(
+        "\nevaluated by {}: {}, {} failed",
+        first.evaluator,
+        view.evaluations.len(),
+        failed.len()
+    ));
+    output::line(studies::table(view, &trials)?);
+    for row in &failed {
+        output::line(format!("trial {} failed ({}): {}", row.trial, row.status, row.message));
+    }
+    if !failed.is_empty() {
+        output::line("The same command with --retry-failed evaluates them again.");
+    }
+    Ok(())
+}
+
+/// Trials whose measurements are shown.
+const MEASURED: usize = 20;
+
+fn print_latencies(view: &View) {
+    let ms = |seconds: f64| format!("{:.2} ms", 1e3 * seconds);
+    for model in &view.answer.latency {
+        let LatencyModel { phase, limit, measured, candidates, error, error_90, guard, quiet } = model;
+        let what = match phase.as_str() {
+            "decode" => "latency of one further token on one thread",
+            _ => "latency of one input on one thread",
+        };
+        let on = match candidates {
+            0 => "networks left out of the fit".to_owned(),
+            n => format!("{n} candidates of this search"),
+        };
+        output::line(format!(
+            "\n{what}: predicted from {measured} measured networks; on {on} the median error is {:.1} %, nine in ten stay \
+             below {:.1} %",
+            100.0 * error,
+            100.0 * error_90
+        ));
+        if let Some(limit) = limit {
+            output::line(format!(
+                "limit {}, guard band {:.1} %: candidates were predicted to take at most {}",
+                ms(*limit),
+                100.0 * guard,
+                ms(limit / (1.0 + guard))
+            ));
+        }
+        if !quiet {
+            output::line(
+                "warning: the machine was busy; times are the quietest of many repeats and may still be too high",
+            );
+        }
+        let rows = view.measurements.iter().rev().filter(|row| row.phase == *phase && row.trial.is_some());
+        let row = |row: &foretell::store::Measurement| {
+            let seconds = row.latency["seconds"].as_f64().unwrap_or(f64::NAN);
+            let end = |end: usize| row.latency["interval"][end].as_f64().map_or(String::new(), ms);
+            let kept = limit.map_or("", |limit| if seconds <= limit { "yes" } else { "no" });
+            vec![
+                row.trial.map_or(String::new(), |trial| trial.to_string()),
+                row.latency["predicted"].as_f64().map_or(String::new(), ms),
+                ms(seconds),
+                format!("{} to {}", end(0), end(1)),
+                kept.to_owned(),
+            ]
+        };
+        let mut rows: Vec<Vec<String>> = rows.take(MEASURED).map(row).collect();
+        rows.reverse();
+        let names = ["trial", "predicted", "measured", "96 % interval", "keeps the limit"];
+        output::line(output::table(&names, rows));
+    }
+}
+
+fn print_no_winner(view: &View) -> Result<()> {
+    output::line(format!("\nno winner: {}", view.answer.reason.text()));
+    if let Some(nearest) = view.answer.nearest.map(|trial| trial as usize) {
+        let share = view.limit_shares().get(&nearest).copied().unwrap_or(f64::NAN);
+        output::line(format!(
+            "nearest: trial {nearest}, {:.1} % above its limit as measured; raise the limit, or run again on a quiet machine",
+            100.0 * (share - 1.0)
+        ));
+        output::line(studies::table(view, &[nearest])?);
+    }
+    Ok(())
+}
+
+fn print_winner(view: &View, winner: usize) -> Result<()> {
+    let architecture = view.architecture(winner)?;
+    let objective = view.objectives()[0].to_string();
+    output::line(format!("\nwinner {} (trial {winner}): {}\n", architecture.id(), studies::reason(view)));
+    output::line(drawing(&architecture));
+    let answer = &view.answer;
+    let value = |value: Option<f64>| value.map_or("–".to_owned(), number);
+    let named = |name: &str, counts: [String; 3], score: String| {
+        let mut row = vec![name.to_owned()];
+        row.extend(counts);
+        row.push(score);
+        row
+    };
+    let mut rows = vec![named("winner", studies::counts(&architecture), value(answer.value))];
+    for reference in &answer.references {
+        let counts = [
+            output::grouped(reference.params),
+            short(reference.flops),
+            format!("{}B", short(reference.memory)),
+        ];
+        rows.push(named(reference.kind.text(), counts, value(reference.value)));
+    }
+    output::line(output::table(&["", "parameters", "multiply-adds", "memory", &objective], rows));
+    let best = answer.references.iter().find(|reference| reference.kind == ReferenceKind::Best);
+    if let Some(best) = best {
+        let itself = space::write_architecture(&architecture) == best.architecture;
+        match answer.beats_uniform {
+            _ if itself => output::line("The winner is itself the best uniform network."),
+            Some(false) => output::line(format!(
+                "The winner does not beat the best uniform network: {}",
+                foretell::report::text::genes(&best.architecture)
+            )),
+            _ => output::line(format!(
+                "best uniform network: {}",
+                foretell::report::text::genes(&best.architecture)
+            )),
+        }
+    } else {
+        output::line("This space has no uniform network inside the limits to compare with.");
+    }
+    Ok(())
+}
+
+fn print_next(view: &View) {
+    let store = match view.store_path().to_str() {
+        Some("foretell.db") | None => String::new(),
+        Some(path) => format!(" --store {path}"),
+    };
+    output::line(format!(
+        "\nNext:\n  foretell export {name}{store} --to winner    a folder for transformers, with weights and train.py\n  \
+         foretell best {name}{store} --json > winner.json && foretell score winner.json\n  \
+         foretell show {name}{store}                 all candidates, best first\n  \
+         foretell report {name}{store}               one page with charts, to open in a browser\n  \
+         foretell search … --proxy dss++{store}      search by the score of T-Razor: passes per candidate\n  \
+         foretell search … --objective proxy --objective params{store}   a Pareto front",
+        name = view.study.name
+    ));
 }
 
 /// An architecture as text, a line per layer.

@@ -5,19 +5,19 @@ use crate::output::{self, grouped};
 use crate::progress::Progress;
 use crate::studies;
 use foretell::error::{Error, Result};
-use foretell::study::{self, Settings, Verification};
+use foretell::study::{self, Verification, View};
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &Verify, json: bool) -> Result<()> {
     let store = studies::open(&args.store)?;
-    let loaded = studies::load(&store, &args.study)?;
-    let settings = Settings::of(&loaded.study.config)?;
-    let best = loaded.ahead(args.k as usize).into_iter().map(|trial| loaded.architecture(trial));
+    let view = View::load(&store, &args.study)?;
+    let settings = &view.settings;
+    let best = view.best(args.k as usize).into_iter().map(|trial| view.architecture(trial));
     let best = best.collect::<Result<Vec<_>>>()?;
     let (data, recipe) = (args.training.open()?, args.training.recipe()?);
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.verified", args.study)));
     let progress = Progress::new("runs", 2 * best.len() as u64 * args.seeds);
-    let request = study::Verify { name: &args.study, settings: &settings, best: &best, seeds: args.seeds };
+    let request = study::Verify { name: &args.study, settings, best: &best, seeds: args.seeds };
     let told = request.run(&data, &recipe, &folder.join("runs"), &|_, _| progress.step())?;
     progress.finish();
     let path = folder.join("verification.json");

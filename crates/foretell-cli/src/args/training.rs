@@ -36,6 +36,9 @@ pub struct EvaluateArgs {
     /// How often a command that failed is run again.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub evaluate_retries: u32,
+    /// Run evaluations that failed before again.
+    #[arg(long)]
+    pub retry_failed: bool,
     /// The folder that holds the benchmarks. Default: FORETELL_BENCHMARKS, else
     /// ../shared/benchmarks; what ships with the program is always there.
     #[arg(long, value_name = "FOLDER")]

@@ -105,6 +105,11 @@ impl Memory {
 }
 
 impl Architecture {
+    /// STUB
+    pub fn cache_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// An architecture from its raw values, checked.
     pub fn new(space: Arc<str>, family: &'static dyn Family, values: Vec<u32>) -> Result<Self> {
         let architecture = Self::unchecked(space, family, values);

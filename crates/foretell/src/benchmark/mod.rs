@@ -5,12 +5,14 @@
 
 mod agreement;
 mod build;
+mod evidence;
 mod noise;
 mod row;
 mod table;
 
 pub use agreement::{Agreement, Report, Settings, baselines, evaluate};
 pub use build::{Config, Plan};
+pub use evidence::{Evidence, evidence};
 pub use noise::Noise;
 pub use row::Count;
 
@@ -76,6 +78,8 @@ pub struct Shipped {
     pub name: &'static str,
     table: &'static str,
     repeats: &'static str,
+    /// Close-pair agreement of every proxy of the catalogue, as `foretell bench` measured it.
+    agreement: &'static str,
 }
 
 macro_rules! shipped {
@@ -84,6 +88,7 @@ macro_rules! shipped {
             name: $name,
             table: include_str!(concat!("shipped/", $name, "/architectures.jsonl")),
             repeats: include_str!(concat!("shipped/", $name, "/repeats.csv")),
+            agreement: include_str!(concat!("shipped/", $name, "/agreement.csv")),
         }),*]
     };
 }

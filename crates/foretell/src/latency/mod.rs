@@ -35,7 +35,7 @@ pub struct Latency {
 }
 
 /// Measures one input of a network; `memory` is what it may take, in bytes.
-pub fn measure(architecture: &Architecture, memory: Option<u64>) -> Result<Latency> {
+pub fn measure(architecture: &Architecture, _phase: Phase, memory: Option<u64>) -> Result<Latency> {
     let pass = Pass { batch: 1, ..Pass::forward() };
     let setting = Setting::new(architecture, Seed(0));
     if let Some(budget) = memory {
@@ -84,5 +84,21 @@ mod tests {
         let [one, four] = [2, 8].map(|layers| measure(&network(layers), None).unwrap());
         assert!(four.seconds > 1.5 * one.seconds, "{one:?} {four:?}");
         assert_eq!(measure(&network(2), Some(1)).unwrap_err().kind(), "memory");
+    }
+}
+// STUB
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Phase {
+    Prefill,
+    Decode,
+}
+#[allow(missing_docs)]
+impl Phase {
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Prefill => "prefill",
+            Phase::Decode => "decode",
+        }
     }
 }

@@ -54,7 +54,7 @@ impl Model {
         let mut seen = Vec::new();
         for i in 0..SAMPLES {
             let architecture = inside.sample(false, &mut Seed(seed).stream("latency", i))?;
-            if let Ok(latency) = measure(&architecture, memory) {
+            if let Ok(latency) = measure(&architecture, super::Phase::Prefill, memory) {
                 seen.push((terms(&architecture), latency.seconds));
             }
             done(i + 1, SAMPLES);
@@ -65,6 +65,19 @@ impl Model {
         })
     }
 
+    /// STUB
+    pub fn sample(space: &dyn Space, limits: &Limits, seed: u64) -> Result<Vec<Architecture>> {
+        let inside = space.within(limits)?;
+        (0..SAMPLES).map(|i| inside.sample(false, &mut Seed(seed).stream("latency", i))).collect()
+    }
+    /// STUB
+    pub fn from_measurements(
+        _phase: super::Phase,
+        m: &[(Architecture, f64)],
+        _near: Option<f64>,
+    ) -> Option<Model> {
+        Self::of_seen(&m.iter().map(|(a, s)| (terms(a), *s)).collect::<Vec<_>>())
+    }
     /// The model of some networks' terms and seconds; nothing if they are too few.
     fn of_seen(seen: &[([f64; TERMS], f64)]) -> Option<Self> {
         if seen.len() < 2 * FOLDS {

@@ -3,10 +3,11 @@
 use super::Subject;
 use super::text::{escape, grouped};
 use crate::error::Result;
+use crate::latency::Phase;
 use crate::proxy::Request;
 use crate::search;
 use crate::space::Size;
-use crate::study::Objective;
+use crate::study::{Answer, Objective};
 
 impl Subject<'_> {
     /// What was searched, for what, by what, within which limits.
@@ -55,7 +56,11 @@ impl Subject<'_> {
                     Objective::Memory => {
                         "little <b>memory</b> for a forward and backward of one input in f32".into()
                     }
-                    Objective::Latency => latency(config),
+                    Objective::Cache => {
+                        "small <b>cache</b> of keys and values of a whole context in f32".into()
+                    }
+                    Objective::Latency => latency(&self.view.answer, "one whole input", Phase::Prefill),
+                    Objective::TokenLatency => latency(&self.view.answer, "one further token", Phase::Decode),
                 },
             ));
         }
@@ -99,14 +104,15 @@ impl Subject<'_> {
     }
 }
 
-fn latency(config: &serde_json::Value) -> String {
-    let model = &config["latency"];
-    let percent = |key: &str| 100.0 * model[key].as_f64().unwrap_or(f64::NAN);
-    format!(
-        "little <b>latency</b> of a forward pass of one input on one thread, foretold by a sum over layers that was fitted to \
-         {} measurements (median error {:.1} %, nine in ten below {:.1} %)",
-        model["samples"],
-        percent("error"),
-        percent("error_90")
-    )
+fn latency(answer: &Answer, what: &str, phase: Phase) -> String {
+    let model = answer.latency.iter().find(|model| model.phase == phase.name());
+    let error = model.map_or(String::new(), |model| {
+        format!(
+            ", predicted by a model fitted to {} measurements (median error {:.1} %, nine in ten below {:.1} %)",
+            model.measured,
+            100.0 * model.error,
+            100.0 * model.error_90
+        )
+    });
+    format!("low <b>latency</b> of {what} on one thread{error}")
 }

@@ -19,7 +19,7 @@ use crate::architecture::{Architecture, Counter, Part};
 use crate::error::{Error, Result};
 use crate::space::{self, Space};
 use crate::store::{Evaluation, Ranks, Study, Trial};
-use crate::study::{Baseline, Objective, Settings, Standing, Verification};
+use crate::study::{Baseline, Objective, Standing, Verification, View};
 use chart::Chart;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -47,6 +47,7 @@ struct Candidate {
 
 /// A study with all that follows from its trials.
 struct Subject<'a> {
+    view: &'a View<'a>,
     study: &'a Study,
     trials: &'a [Trial],
     evaluations: &'a [Evaluation],
@@ -54,7 +55,7 @@ struct Subject<'a> {
     random: &'a Baseline,
     verification: Option<&'a Verification>,
     objectives: &'a [Objective],
-    standing: Standing,
+    standing: &'a Standing,
     /// Trials that did not fail, best first.
     order: Vec<usize>,
     space: Arc<dyn Space>,
@@ -62,33 +63,29 @@ struct Subject<'a> {
     candidates: Vec<Option<Candidate>>,
 }
 
-/// The report of a study: its trials, what an evaluator said of some, their hash, random search beside it, and what
-/// training said of its best against random ones.
+/// The report of a study: its trials, their hash, random search to compare with, and what training said of its best
+/// against random ones.
 pub fn write(
-    study: &Study,
+    view: &View,
     trials: &[Trial],
-    evaluations: &[Evaluation],
     hash: &str,
     random: &Baseline,
     verification: Option<&Verification>,
 ) -> Result<Report> {
-    let settings = Settings::of(&study.config)?;
-    let standing = standing(&settings.objectives, trials)?;
     let candidate = |trial: &Trial| trial.ok().then(|| Candidate::read(trial)).transpose();
     let candidates = trials.iter().map(candidate).collect::<Result<_>>()?;
-    let order = standing.best(usize::MAX);
-    let objectives = &settings.objectives;
     let subject = Subject {
-        study,
+        view,
+        study: &view.study,
         trials,
-        evaluations,
+        evaluations: &view.evaluations,
         hash,
         random,
         verification,
-        objectives,
-        standing,
-        order,
-        space: settings.space,
+        objectives: view.objectives(),
+        standing: &view.standing,
+        order: view.standing.best(usize::MAX),
+        space: view.settings.space.clone(),
         candidates,
     };
     let mut charts = Vec::new();
@@ -143,7 +140,9 @@ impl Subject<'_> {
             Objective::Params => "parameters".into(),
             Objective::Flops => "multiply-adds".into(),
             Objective::Memory => "bytes of memory".into(),
+            Objective::Cache => "bytes of keys and values".into(),
             Objective::Latency => "nanoseconds".into(),
+            Objective::TokenLatency => "nanoseconds per token".into(),
         }
     }
 
@@ -152,14 +151,9 @@ impl Subject<'_> {
         if self.sign(objective) < 0.0 { grouped(value.max(0.0) as u64) } else { number(value) }
     }
 
-    /// The best by what an evaluator said, else the knee of several objectives, else the best.
+    /// The winner that the study decided.
     fn winner(&self) -> Option<usize> {
-        let said = self.evaluations.iter().filter_map(|said| Some((said.value()?, said.trial as usize)));
-        if let Some((_, trial)) = said.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) {
-            return Some(trial);
-        }
-        let knee = self.standing.knee.filter(|_| self.objectives.len() > 1);
-        knee.or(self.order.first().copied())
+        self.view.winner()
     }
 
     /// What a mark of a trial says.

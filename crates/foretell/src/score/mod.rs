@@ -95,6 +95,42 @@ pub struct Cell {
     pub seconds: f64,
 }
 
+impl Cell {
+    /// The mean over all seeds, term by term; the first failure if any seed failed.
+    pub fn mean(&self) -> Result<Score> {
+        let scores = self.scores.iter().map(|score| score.as_ref().map_err(Error::again));
+        let scores = scores.collect::<Result<Vec<&Score>>>()?;
+        let Some((first, others)) = scores.split_first() else {
+            return Err(Error::input("score", "nothing was scored"));
+        };
+        let mut mean = (*first).clone();
+        if others.is_empty() {
+            return Ok(mean);
+        }
+        let n = scores.len() as f64;
+        let average = |of: &dyn Fn(&Score) -> f64| scores.iter().map(|score| of(score)).sum::<f64>() / n;
+        mean.value = average(&|score| score.value);
+        for part in 0..mean.parts.len() {
+            mean.parts[part] = average(&|score| score.parts.get(part).copied().unwrap_or(f64::NAN));
+        }
+        for term in 0..mean.terms.len() {
+            mean.terms[term].value =
+                average(&|score| score.terms.get(term).map_or(f64::NAN, |term| term.value));
+        }
+        Ok(mean)
+    }
+
+    /// The standard deviation of the value over seeds; none if there is one seed or a failure.
+    pub fn deviation(&self) -> Option<f64> {
+        let values = self.scores.iter().map(|score| score.as_ref().ok().map(|score| score.value));
+        let values = values.collect::<Option<Vec<f64>>>()?;
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+        (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt())
+    }
+}
+
 /// What came of one candidate.
 #[derive(Debug, Default)]
 pub struct Row {
@@ -284,6 +320,16 @@ impl Scorer {
         let about = request.about();
         let seed = if about.drawn() { format!("{seed} {precision:?} {weights:?}") } else { String::new() };
         Some(format!("{} {} {} {seed}", architecture.id(), request.label(), about.version))
+    }
+
+    /// A candidate's score by one of the proxies, if it is cached for every one of some seeds.
+    pub fn cached(&self, architecture: &Architecture, seeds: &[u64], request: usize) -> Option<Cell> {
+        let get = |seed: &u64| {
+            let key = self.key(architecture, &self.requests[request], *seed)?;
+            self.options.cache.as_ref()?.get(&key)
+        };
+        let scores: Option<Vec<Score>> = seeds.iter().map(get).collect();
+        Some(Cell { scores: scores?.into_iter().map(Ok).collect(), seconds: 0.0 })
     }
 
     /// Scores many candidates with several seeds, in parallel; `done` is told after each candidate.

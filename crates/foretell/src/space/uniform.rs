@@ -127,8 +127,7 @@ impl Grid {
             by_depth.entry(depth).or_default().push(*network);
         }
         let largest = by_depth.into_par_iter().map(|(_, mut networks)| {
-            networks
-                .sort_unstable_by_key(|n| (std::cmp::Reverse(n.params), n.head, n.network));
+            networks.sort_unstable_by_key(|n| (std::cmp::Reverse(n.params), n.head, n.network));
             uniforms.first(&networks, keep)
         });
         largest.collect::<Vec<_>>().into_iter().flatten().collect()
@@ -246,9 +245,8 @@ impl<'g> Uniforms<'g> {
         let head = &self.grid.heads[network.head as usize];
         let (kinds, pattern) = &self.patterns[&network.head];
         let rows = pattern.rows(network.network);
-        self.grid.assemble(head, |position| {
-            head.menus[position].row(rows[kinds.of[position]] as usize).to_vec()
-        })
+        self.grid
+            .assemble(head, |position| head.menus[position].row(rows[kinds.of[position]] as usize).to_vec())
     }
 
     /// The first of sorted networks that is accepted; of those that tie with it in parameters, the smallest by values.
@@ -310,19 +308,16 @@ impl<'g> Uniforms<'g> {
     }
 
     /// The best of some networks, each scored.
-    fn best(
-        &self,
-        networks: &[Uniform],
-        keep: Keep,
-        score: Score,
-    ) -> Result<Option<(f64, Architecture)>> {
+    fn best(&self, networks: &[Uniform], keep: Keep, score: Score) -> Result<Option<(f64, Architecture)>> {
         let scored = networks.par_iter().filter_map(|network| {
             let point = self.architecture(network);
             let finite = |score: f64| match score.is_finite() {
                 true => Ok(score),
                 false => Err(Error::input("the score", format!("is {score} for {point:?}"))),
             };
-            keep(&point).then(|| score(&point).and_then(finite)).map(|score| score.map(|score| (score, point)))
+            keep(&point)
+                .then(|| score(&point).and_then(finite))
+                .map(|score| score.map(|score| (score, point)))
         });
         // Any order of the reduction gives the same network: the comparison is total.
         scored

@@ -6,11 +6,19 @@
 //! shards were merged and on nothing else: the order does not matter, nor does merging twice.
 
 use super::open::wrap;
-use super::{Evaluation, Store, Study, Trial, evaluation, failpoint, insert, now};
+use super::{Evaluation, Measurement, Store, Study, Trial, evaluation, failpoint, insert, measurement, now};
 use crate::error::{Error, Result};
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+
+/// All that a study consists of beside its row.
+#[derive(Default)]
+pub(super) struct Content<'c> {
+    pub(super) trials: &'c [Trial],
+    pub(super) evaluations: &'c [Evaluation],
+    pub(super) measurements: &'c [Measurement],
+}
 
 /// What became of a study that was merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,9 +58,12 @@ impl Store {
         let name = study.name.clone();
         let (theirs, _) = other.trials(study)?;
         let (evaluations, _) = other.evaluations(study)?;
+        let (measurements, _) = other.measurements(study)?;
+        let answer = other.answer(study)?;
         let Some(own) = self.find(&name)? else {
-            let key = self.write(study, None, &theirs, &evaluations);
-            key.map_err(|e| wrap(&self.path, e))?;
+            let content = Content { trials: &theirs, evaluations: &evaluations, measurements: &measurements };
+            self.write(study, None, &content).map_err(|e| wrap(&self.path, e))?;
+            self.carry_answer(&name, answer)?;
             return Ok(Merged { name, trials: theirs.len() as u64, before: 0 });
         };
         let _lease = self.lease(&own)?;
@@ -81,9 +92,21 @@ impl Store {
             let trials = if longer { &theirs } else { &ours };
             let said = if further { &evaluations } else { &said };
             let notes = if ahead { study } else { &own };
-            self.write(notes, Some(&own), trials, said).map_err(|e| wrap(&self.path, e))?;
+            let own_measurements = self.measurements(&own)?.0;
+            let measurements = if ahead { &measurements } else { &own_measurements };
+            let content = Content { trials, evaluations: said, measurements };
+            self.write(notes, Some(&own), &content).map_err(|e| wrap(&self.path, e))?;
+            self.carry_answer(&name, answer.filter(|_| ahead))?;
         }
         Ok(Merged { name, trials: before.max(theirs.len() as u64), before })
+    }
+
+    /// Stores the answer of a study that was taken over whole.
+    fn carry_answer(&mut self, name: &str, answer: Option<Value>) -> Result<()> {
+        match (self.find(name)?, answer) {
+            (Some(study), Some(answer)) => self.set_answer(&study, &answer),
+            _ => Ok(()),
+        }
     }
 
     /// Makes one study of all shards of a search.
@@ -100,7 +123,18 @@ impl Store {
             return Err(Error::input(format!("study '{}'", other.name), reason));
         }
         let mut by_id: BTreeMap<String, (Trial, Option<Evaluation>)> = BTreeMap::new();
+        let mut measured: BTreeMap<String, Measurement> = BTreeMap::new();
         for shard in shards {
+            // What was measured of the same network and phase by several shards: the one that sorts first, whatever the order.
+            for row in self.measurements(shard)?.0.into_iter().filter(|row| row.trial.is_some()) {
+                let key = format!("{} {}", row.phase, row.genes);
+                let known = measured
+                    .get(&key)
+                    .is_some_and(|known| known.latency.to_string() <= row.latency.to_string());
+                if !known {
+                    measured.insert(key, row);
+                }
+            }
             let (trials, _) = self.trials(shard)?;
             let (evaluations, _) = self.evaluations(shard)?;
             let mut said: BTreeMap<u64, Evaluation> =
@@ -151,7 +185,18 @@ impl Store {
             rejected: shards.iter().map(|shard| shard.rejected).sum(),
             trials: 0,
         };
-        self.write(&whole, own.as_ref(), &trials, &evaluations).map_err(|e| wrap(&self.path, e))?;
+        let number: BTreeMap<&str, u64> =
+            trials.iter().map(|trial| (trial.genes.as_str(), trial.number)).collect();
+        let renumbered = |row: Measurement| {
+            Some(Measurement {
+                stage: trials.len() as u64,
+                trial: Some(*number.get(row.genes.as_str())?),
+                ..row
+            })
+        };
+        let measurements: Vec<Measurement> = measured.into_values().filter_map(renumbered).collect();
+        let content = Content { trials: &trials, evaluations: &evaluations, measurements: &measurements };
+        self.write(&whole, own.as_ref(), &content).map_err(|e| wrap(&self.path, e))?;
         Ok(Merged { name: name.to_owned(), trials: trials.len() as u64, before })
     }
 
@@ -160,13 +205,12 @@ impl Store {
         &mut self,
         study: &Study,
         own: Option<&Study>,
-        trials: &[Trial],
-        evaluations: &[Evaluation],
+        content: &Content,
     ) -> rusqlite::Result<()> {
         failpoint::pass();
         let transaction = self.connection.transaction()?;
         if let Some(own) = own {
-            for table in ["trials", "ranks", "evaluations"] {
+            for table in ["trials", "ranks", "evaluations", "measurements", "answers"] {
                 transaction.execute(&format!("DELETE FROM {table} WHERE study = ?1"), [own.key])?;
             }
             let sql = "UPDATE studies SET stopped = ?2, rejected = ?3, provenance = ?4 WHERE id = ?1";
@@ -179,8 +223,9 @@ impl Store {
             transaction.execute(sql, row)?;
         }
         let key = own.map_or_else(|| transaction.last_insert_rowid(), |own| own.key);
-        insert(&transaction, key, trials, &study.first_digest())?;
-        chain(&transaction, key, study, evaluations)?;
+        insert(&transaction, key, content.trials, &study.first_digest())?;
+        chain(&transaction, key, study, content.evaluations)?;
+        measurement::insert_all(&transaction, key, study, content.measurements)?;
         failpoint::pass();
         transaction.commit()
     }

@@ -10,6 +10,7 @@
 mod evaluation;
 mod failpoint;
 mod lease;
+mod measurement;
 mod merge;
 mod open;
 mod ranks;
@@ -18,6 +19,7 @@ mod trial;
 
 pub use evaluation::Evaluation;
 pub use lease::Lease;
+pub use measurement::Measurement;
 pub use merge::Merged;
 pub use ranks::Ranks;
 pub use repair::{Recovered, Repaired, repair};
@@ -221,6 +223,54 @@ impl Store {
         digest.map_err(|e| self.fail(e))
     }
 
+    /// Latencies measured for a study, in the order made, and the last digest.
+    pub fn measurements(&self, study: &Study) -> Result<(Vec<Measurement>, [u8; 32])> {
+        measurement::read(&self.path, &self.connection, study)
+    }
+
+    /// Adds a measured latency.
+    pub fn measured(
+        &mut self,
+        study: &Study,
+        number: u64,
+        measurement: &Measurement,
+        previous: &[u8; 32],
+    ) -> Result<[u8; 32]> {
+        let digest = measurement::insert(&self.connection, study.key, number, measurement, previous);
+        digest.map_err(|e| self.fail(e))
+    }
+
+    /// What the study was decided to have found. None if nothing was decided, if anything was added since, or if the
+    /// record is damaged: it follows from the rest and can be decided again.
+    pub fn answer(&self, study: &Study) -> Result<Option<Value>> {
+        self.at_once(|| {
+            let sql = "SELECT answer, digest FROM answers WHERE study = ?1";
+            let row = |row: &rusqlite::Row| Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?));
+            let found = self.connection.query_row(sql, [study.key], row).optional();
+            let Some((text, stored)) = found.map_err(|e| self.fail(e))? else { return Ok(None) };
+            let fits = self.answer_digest(study, &text)?[..] == stored[..];
+            Ok(fits.then(|| serde_json::from_str(&text).ok()).flatten())
+        })
+    }
+
+    /// Stores what the study was decided to have found.
+    pub fn set_answer(&mut self, study: &Study, answer: &Value) -> Result<()> {
+        let text = answer.to_string();
+        let digest = self.answer_digest(study, &text)?;
+        failpoint::pass();
+        let sql = "INSERT OR REPLACE INTO answers VALUES (?1, ?2, ?3)";
+        self.connection.execute(sql, params![study.key, text, &digest[..]]).map_err(|e| self.fail(e))?;
+        failpoint::pass();
+        Ok(())
+    }
+
+    fn answer_digest(&self, study: &Study, text: &str) -> Result<[u8; 32]> {
+        let (_, measured) = self.measurements(study)?;
+        let hash = self.hash(study)?;
+        let mut hasher = blake3::Hasher::new();
+        Ok(*hasher.update(hash.as_bytes()).update(&measured).update(text.as_bytes()).finalize().as_bytes())
+    }
+
     /// A hash of all trials and evaluations: equal hashes, equal studies.
     pub fn hash(&self, study: &Study) -> Result<String> {
         self.at_once(|| {
@@ -252,6 +302,7 @@ impl Store {
             for study in &studies {
                 let (trials, _) = self.trials(study)?;
                 self.evaluations(study)?;
+                self.measurements(study)?;
                 let ranks = self.ranks(study)?;
                 if !Ranks::of(&trials).is_some_and(|own| own.same(&ranks)) {
                     let reason = format!("numbers of study '{}' are not those of its trials", study.name);

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Each step of the schema, oldest first: a file, numbered, never edited once released.
-const SCHEMA: &[&str] = &[include_str!("schema/001.sql"), include_str!("schema/002.sql")];
+const SCHEMA: &[&str] =
+    &[include_str!("schema/001.sql"), include_str!("schema/002.sql"), include_str!("schema/003.sql")];
 /// The step that packs what trials are ranked by.
 const PACKED: usize = 1;
 /// "fore" in ASCII: says that a SQLite file is ours.

@@ -5,8 +5,9 @@
 //! damaged file is kept aside as it was. Where even the first page is gone, that of a new store stands in for it: the
 //! schema is known, and digests tell whether what is read through it is ours.
 
+use super::merge::Content;
 use super::open::{beside, wrap};
-use super::{Evaluation, Store, Study, Trial};
+use super::{Evaluation, Measurement, Store, Study, Trial};
 use crate::error::{Error, Result};
 use rusqlite::{Connection, params};
 use std::fs;
@@ -45,6 +46,7 @@ struct Found {
     kept: Vec<Trial>,
     salvaged: Vec<Trial>,
     evaluations: Vec<Evaluation>,
+    measurements: Vec<Measurement>,
     lost: u64,
 }
 
@@ -94,7 +96,7 @@ fn write(path: &Path, found: Vec<Found>) -> Result<Vec<Recovered>> {
     let fail = |e| wrap(path, e);
     let names: Vec<String> = found.iter().map(|found| found.study.name.clone()).collect();
     let mut recovered = Vec::new();
-    for Found { mut study, kept, mut salvaged, evaluations, lost } in found {
+    for Found { mut study, kept, mut salvaged, evaluations, measurements, lost } in found {
         let name = study.name.clone();
         recovered.push(Recovered {
             name: name.clone(),
@@ -105,7 +107,8 @@ fn write(path: &Path, found: Vec<Found>) -> Result<Vec<Recovered>> {
         if lost > 0 || !salvaged.is_empty() {
             study.stopped = None;
         }
-        store.write(&study, None, &kept, &evaluations).map_err(fail)?;
+        let content = Content { trials: &kept, evaluations: &evaluations, measurements: &measurements };
+        store.write(&study, None, &content).map_err(fail)?;
         if !salvaged.is_empty() {
             study.config["salvaged"] = true.into();
             study.stopped = Some("salvaged".to_owned());
@@ -116,7 +119,8 @@ fn write(path: &Path, found: Vec<Found>) -> Result<Vec<Recovered>> {
             for (number, trial) in salvaged.iter_mut().enumerate() {
                 trial.number = number as u64;
             }
-            store.write(&study, None, &salvaged, &[]).map_err(fail)?;
+            let content = Content { trials: &salvaged, ..Content::default() };
+            store.write(&study, None, &content).map_err(fail)?;
         }
     }
     store.verify()?;
@@ -197,7 +201,8 @@ fn trials(connection: &Connection, study: Study) -> Found {
     let lost = total.saturating_sub((kept.len() + salvaged.len()) as u64);
     let whole = Study { trials: kept.len() as u64, ..study };
     let evaluations = super::evaluation::intact(connection, &whole);
-    Found { study: whole, kept, salvaged, evaluations, lost }
+    let measurements = super::measurement::intact(connection, &whole);
+    Found { study: whole, kept, salvaged, evaluations, measurements, lost }
 }
 
 /// Gives a file the first page of a new store, with its own length.

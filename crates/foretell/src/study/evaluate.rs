@@ -9,7 +9,7 @@ use crate::space;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -51,6 +51,27 @@ pub struct Table {
     label: String,
     values: HashMap<String, f64>,
     data: Vec<(&'static str, Value)>,
+}
+
+/// Lines of standard error that are kept of a command that failed.
+const LINES: usize = 5;
+/// Bytes at the end of a file that these lines are looked for in.
+const TAIL: u64 = 8192;
+
+/// The last lines of a file that are not empty.
+fn tail(path: &Path, lines: usize) -> String {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(io::SeekFrom::Start(length.saturating_sub(TAIL)))?;
+        let mut bytes = Vec::new();
+        file.take(TAIL).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let all: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
+    all[all.len().saturating_sub(lines)..].join("\n").trim().to_owned()
 }
 
 /// What the data decides.
@@ -135,18 +156,17 @@ impl External {
         let Some(status) = child.wait(self.limit).map_err(broken)? else {
             return Err(failure("timeout", format!("took longer than {} s", self.limit.as_secs_f64())));
         };
-        let last = |path: &Path| {
-            let text =
-                fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-            text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default().to_owned()
-        };
         if !status.success() {
-            return Err(failure("exit", format!("{status}: {}", last(&err))));
+            return Err(failure("exit", format!("{status}\n{}", tail(&err, LINES))));
         }
-        let line = last(&out);
+        let line = tail(&out, 1);
         match line.parse::<f64>() {
             Ok(value) if value.is_finite() => Ok(if self.least { -value } else { value }),
-            _ => Err(failure("no-number", format!("the last line printed is '{line}'"))),
+            _ => {
+                let message =
+                    format!("the last line printed is '{line}', not a number\n{}", tail(&err, LINES));
+                Err(failure("no-number", message))
+            }
         }
     }
 }

@@ -1,32 +1,61 @@
 //! A space inside limits, as searchers see it.
 
-use super::evaluate::as_given;
-use super::{Evaluator, Objective, Settings, Shard, Watch};
+use super::evaluations::Evaluations;
+use super::latencies::{Latencies, Timed};
+use super::{Objective, Settings, Shard, Watch};
 use crate::architecture::{Architecture, Block};
 use crate::error::{Error, Result};
-use crate::latency::Model;
+use crate::latency::{Model, Phase};
 use crate::proxy::{Request, Score};
 use crate::score::Scorer;
 use crate::search::{Ground, Moves, Nth, Told, Whole};
 use crate::seed::{Rng, Seed};
 use crate::space::{Bound, Feasible, Limits, Size, Space};
-use crate::store::{self, Evaluation, Store, Trial};
+use crate::store::Trial;
 use rand::RngExt;
 use rand::seq::IndexedRandom;
-use std::collections::{HashMap, HashSet};
-use std::sync::Mutex;
-use std::time::Instant;
+use std::collections::HashSet;
 
 /// How often a child is made anew before a random point takes its place: at a limit most children break it.
 const TRIES: usize = 1000;
 /// Blocks drawn anew to bring a child inside its limits.
 const MENDS: usize = 40;
+/// The best candidates among which some are measured while a search runs.
+const FINALISTS: usize = 64;
 /// How often a random point is drawn before there is taken to be none left.
 const SAMPLES: usize = 1000;
 /// Draws after which a limit on memory or latency is taken to be out of reach.
 const DRAWS: usize = 10_000;
 /// Draws per shard after which one is taken to have nothing left of its own, and takes what others have.
 const DRAWS_OF_OTHERS: u64 = 30;
+
+/// Limits that a space cannot count: memory, cache and predicted latency.
+#[derive(Default)]
+pub(super) struct Ceilings {
+    memory: Option<u64>,
+    cache: Option<u64>,
+    /// Predictions that must stay below a number of seconds.
+    timed: Vec<(Model, f64)>,
+}
+
+impl Ceilings {
+    /// Those of some settings, without latency.
+    pub(super) fn of(settings: &Settings) -> Self {
+        Ceilings { memory: settings.memory, cache: settings.cache, timed: Vec::new() }
+    }
+
+    /// By what shares of them a point breaks these limits, in all; nothing if it keeps them.
+    pub(super) fn excess(&self, point: &Architecture) -> f64 {
+        let memory = self.memory.map_or(0.0, |most| over(point.memory().total() as f64, most as f64));
+        let cache = self.cache.map_or(0.0, |most| over(point.cache_bytes().unwrap_or(0) as f64, most as f64));
+        let timed = self.timed.iter().map(|(model, most)| over(model.predict(point), *most));
+        memory + cache + timed.sum::<f64>()
+    }
+}
+
+fn over(value: f64, most: f64) -> f64 {
+    (value / most.max(1e-9) - 1.0).max(0.0)
+}
 
 /// The feasible part of a space, and what was asked for so far.
 pub(super) struct SpaceGround<'s, 'e> {
@@ -43,72 +72,15 @@ pub(super) struct SpaceGround<'s, 'e> {
     pub(super) refusal: Option<Error>,
     /// What is really known of points, where somebody evaluates.
     evaluations: Option<Evaluations<'e>>,
-}
-
-/// What an evaluator said so far, and how to ask it further.
-pub(super) struct Evaluations<'s> {
-    evaluator: &'s dyn Evaluator,
-    store: &'s Mutex<&'s mut Store>,
-    study: &'s store::Study,
+    /// What is known of latency, where it is limited or an objective.
+    latencies: Option<Latencies<'e>>,
+    /// Limits that the space cannot count, as they are now.
+    pub(super) ceilings: Ceilings,
+    /// The best points, where they are known from before the search.
+    pub(super) solution: Option<Vec<Architecture>>,
     watch: &'s dyn Watch,
-    /// The trial of each architecture told so far.
-    trials: HashMap<String, u64>,
-    /// What was said of a trial.
-    known: HashMap<u64, Evaluation>,
-    digest: [u8; 32],
-    /// What could not be stored.
-    failure: Option<Error>,
-}
-
-impl<'s> Evaluations<'s> {
-    pub(super) fn new(
-        evaluator: &'s dyn Evaluator,
-        store: &'s Mutex<&'s mut Store>,
-        study: &'s store::Study,
-        (known, digest): (Vec<Evaluation>, [u8; 32]),
-        watch: &'s dyn Watch,
-    ) -> Result<Self> {
-        if let Some(other) = known.iter().find(|known| known.evaluator != evaluator.label()) {
-            let reason = format!("was evaluated by {}: choose another --name", other.evaluator);
-            return Err(Error::input(format!("study '{}'", study.name), reason));
-        }
-        let known = known.into_iter().map(|known| (known.trial, known)).collect();
-        Ok(Evaluations {
-            evaluator,
-            store,
-            study,
-            watch,
-            trials: HashMap::new(),
-            known,
-            digest,
-            failure: None,
-        })
-    }
-
-    fn worth(&mut self, point: &Architecture) -> f64 {
-        let trial = self.trials.get(&point.id()).copied();
-        let Some(trial) = trial.filter(|_| self.failure.is_none()) else { return f64::NEG_INFINITY };
-        if !self.known.contains_key(&trial) {
-            let start = Instant::now();
-            let mut said = Evaluation { trial, evaluator: self.evaluator.label(), ..Evaluation::default() };
-            match self.evaluator.evaluate(point) {
-                Ok(value) => (said.status, said.value) = ("ok".to_owned(), value),
-                Err(failure) => {
-                    (said.status, said.message) = (failure.status.to_owned(), failure.message);
-                    said.value = f64::NAN;
-                }
-            }
-            said.seconds = start.elapsed().as_secs_f64();
-            let mut store = self.store.lock().expect("no holder panics");
-            match store.evaluated(self.study, self.known.len() as u64, &said, &self.digest) {
-                Ok(digest) => self.digest = digest,
-                Err(error) => self.failure = Some(error),
-            }
-            self.watch.evaluated(trial, said.value().map(|value| as_given(&said.evaluator, value)));
-            self.known.insert(trial, said);
-        }
-        self.known[&trial].value().unwrap_or(f64::NEG_INFINITY)
-    }
+    /// Whether the best points were solved for and the first keeps every limit.
+    pub(super) proved: bool,
 }
 
 struct SpaceMoves<'s> {
@@ -120,7 +92,12 @@ struct SpaceMoves<'s> {
 }
 
 impl<'s, 'e> SpaceGround<'s, 'e> {
-    pub(super) fn new(settings: &'s Settings, scorer: &'s Scorer) -> Result<Self> {
+    pub(super) fn new(
+        settings: &'s Settings,
+        scorer: &'s Scorer,
+        solution: Option<Vec<Architecture>>,
+        watch: &'s dyn Watch,
+    ) -> Result<Self> {
         let space = &*settings.space;
         let open = Limits { counter: settings.limits.counter, ..Limits::default() };
         let inside = (settings.limits != open).then(|| space.within(&settings.limits)).transpose()?;
@@ -140,33 +117,80 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
             exhausted: false,
             refusal: None,
             evaluations: None,
+            latencies: None,
+            ceilings: Ceilings::of(settings),
+            solution,
+            watch,
+            proved: false,
         };
-        ground.refuse_out_of_reach()?;
+        if let Some(limit) = settings.memory {
+            ground.reach("bytes of memory", limit as f64, &|point| point.memory().total() as f64)?;
+        }
+        if let Some(limit) = settings.cache {
+            let bytes = |point: &Architecture| point.cache_bytes().unwrap_or(0) as f64;
+            ground.reach("bytes of keys and values", limit as f64, &bytes)?;
+        }
         Ok(ground)
     }
 
-    /// The same with somebody who evaluates.
-    pub(super) fn with<'n>(self, evaluations: Option<Evaluations<'n>>) -> SpaceGround<'s, 'n> {
-        let SpaceGround { moves, settings, requests, seen, rejected, exhausted, refusal, .. } = self;
-        SpaceGround { moves, settings, requests, seen, rejected, exhausted, refusal, evaluations }
-    }
-
-    /// Memory and latency are no sums that a space can count, so what is out of reach is known by draws.
-    fn refuse_out_of_reach(&self) -> Result<()> {
-        if let Some(limit) = self.settings.memory {
-            self.reach("bytes of memory", limit as f64, &|point| point.memory().total() as f64)?;
-        }
-        match self.slow() {
-            Some((most, model)) => {
-                self.reach("milliseconds", 1e3 * most, &|point| 1e3 * model.predict(point))
+    /// The same with somebody who evaluates and somebody who measures. A limit on latency that no draw is predicted to
+    /// keep is refused.
+    pub(super) fn with<'n>(
+        self,
+        evaluations: Option<Evaluations<'n>>,
+        latencies: Option<Latencies<'n>>,
+    ) -> Result<SpaceGround<'s, 'n>> {
+        let SpaceGround { moves, settings, requests, seen, ceilings, solution, watch, .. } = self;
+        let mut ground = SpaceGround {
+            moves,
+            settings,
+            requests,
+            seen,
+            rejected: 0,
+            exhausted: false,
+            refusal: None,
+            evaluations,
+            latencies,
+            ceilings,
+            solution,
+            watch,
+            proved: false,
+        };
+        ground.refresh();
+        for timed in ground.latencies.iter().flat_map(|latencies| &latencies.timed) {
+            if let Some(limit) = timed.limit {
+                ground.reach("milliseconds", 1e3 * limit, &|point| 1e3 * timed.model.predict(point))?;
             }
-            None => Ok(()),
         }
+        Ok(ground)
     }
 
-    /// The limit on latency and what foretells it.
-    fn slow(&self) -> Option<(f64, &Model)> {
-        Some((self.settings.latency?, self.settings.model.as_ref()?))
+    /// Takes over what the latency models say now.
+    fn refresh(&mut self) {
+        let timed = self.latencies.iter().flat_map(|latencies| &latencies.timed);
+        let bound = |timed: &Timed| Some((timed.model.clone(), timed.limit? / (1.0 + timed.guard)));
+        self.ceilings.timed = timed.filter_map(bound).collect();
+    }
+
+    /// What is known of latency, to be changed; limits follow.
+    pub(super) fn with_latencies<T>(
+        &mut self,
+        change: impl FnOnce(&mut Latencies<'e>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let done = self.latencies.as_mut().map(change).transpose();
+        self.refresh();
+        done
+    }
+
+    /// What is known of latency, where it is limited or an objective.
+    pub(super) fn latencies(&self) -> Option<&Latencies<'e>> {
+        self.latencies.as_ref()
+    }
+
+    /// The models that values of latency objectives come from.
+    pub(super) fn models(&self) -> Vec<(Phase, Model)> {
+        let timed = self.latencies.iter().flat_map(|latencies| &latencies.timed);
+        timed.map(|timed| (timed.phase, timed.first.clone())).collect()
     }
 
     fn reach(&self, what: &str, limit: f64, need: &dyn Fn(&Architecture) -> f64) -> Result<()> {
@@ -193,32 +217,16 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
     }
 
     /// The best points in the first objective where it is a cost or a score of the shape.
-    fn solve(&self, count: usize) -> Result<Vec<Architecture>> {
-        if self.settings.shard.is_some() {
-            return Err(Error::input("--shard", "cannot split an exact search: run dp as one job"));
+    fn solve(&mut self, count: usize) -> Result<Vec<Architecture>> {
+        match self.solution.take() {
+            Some(points) => Ok(points),
+            None => exact(self.settings, count, &self.models(), self.watch),
         }
-        let space = self.moves.space;
-        let grid = space.as_grid();
-        let grid = grid.ok_or_else(|| Error::input(space.name(), "cannot be counted: dp needs a grid"))?;
-        let objective = &self.settings.objectives[0];
-        let (settings, request) = (self.settings, self.requests[0]);
-        let score = |point: &Architecture| match (settings.cost(objective, point), request) {
-            (Some(cost), _) => Ok(-(cost as f64)),
-            (None, Some(request)) if !request.about().drawn() && !request.is_set_score() => {
-                request.of_shape(point)
-            }
-            _ => Err(Error::input(
-                objective.to_string(),
-                "depends on more than the shape of a network: dp needs nsc, zerolm, params or the like",
-            )),
-        };
-        grid.optimum(&settings.limits, count, &score, &|_| {})
     }
 
     /// By what shares of them a point breaks its limits, in all; nothing inside them.
     fn excess(&self, point: &Architecture) -> f64 {
         let Limits { params, flops, counter } = &self.settings.limits;
-        let over = |value: f64, most: f64| (value / most.max(1e-9) - 1.0).max(0.0);
         let outside = |bound: &Bound, value: u64| {
             over(value as f64, bound.max as f64) + over(bound.min as f64, value as f64)
         };
@@ -226,10 +234,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         if *flops != Bound::default() {
             excess += point.flops(*counter).map_or(f64::INFINITY, |value| outside(flops, value));
         }
-        if let Some(limit) = self.settings.memory {
-            excess += over(point.memory().total() as f64, limit as f64);
-        }
-        excess + self.slow().map_or(0.0, |(most, model)| over(model.predict(point), most))
+        excess + self.ceilings.excess(point)
     }
 
     /// A child that breaks its limits, with blocks drawn anew as long as that brings it nearer to them.
@@ -258,16 +263,27 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         self.seen.insert(point.id())
     }
 
+    /// Measures some of the best candidates so far where that is due, and mends the models.
+    pub(super) fn check_latencies(&mut self, done: u64, told: &[Told<Architecture>]) -> Result<()> {
+        if !self.latencies.as_ref().is_some_and(|latencies| latencies.due(done)) {
+            return Ok(());
+        }
+        let best = self.best(told, FINALISTS);
+        let best: Vec<(u64, Architecture)> =
+            best.into_iter().map(|place| (place as u64, told[place].point.clone())).collect();
+        self.with_latencies(|latencies| latencies.check(done, &best)).map(|_| ())
+    }
+
     /// Which trials some architectures became.
     pub(super) fn number(&mut self, trials: &[Trial]) {
         if let Some(evaluations) = &mut self.evaluations {
-            evaluations.trials.extend(trials.iter().map(|trial| (trial.id.clone(), trial.number)));
+            evaluations.number(trials);
         }
     }
 
     /// What went wrong while a searcher asked.
     pub(super) fn sound(&mut self) -> Result<()> {
-        let stored = self.evaluations.as_mut().and_then(|evaluations| evaluations.failure.take());
+        let stored = self.evaluations.as_mut().and_then(Evaluations::failure);
         self.refusal.take().or(stored).map_or(Ok(()), Err)
     }
 
@@ -378,7 +394,10 @@ impl Ground<Architecture> for SpaceGround<'_, '_> {
 
     fn optimum(&mut self, count: usize) -> Vec<Architecture> {
         match self.solve(count) {
-            Ok(points) => points.into_iter().filter(|point| self.accept(point)).collect(),
+            Ok(points) => {
+                self.proved = points.first().is_some_and(|best| self.ceilings.excess(best) == 0.0);
+                points.into_iter().filter(|point| self.accept(point)).collect()
+            }
             Err(error) => {
                 self.refusal = Some(error);
                 Vec::new()
@@ -422,6 +441,37 @@ impl Ground<Architecture> for SpaceGround<'_, '_> {
     fn worth(&mut self, point: &Architecture) -> Option<f64> {
         self.evaluations.as_mut().map(|evaluations| evaluations.worth(point))
     }
+}
+
+/// The best networks inside limits on parameters and multiply-adds, where the first objective is a cost or reads the shape alone.
+pub(super) fn exact(
+    settings: &Settings,
+    count: usize,
+    models: &[(Phase, Model)],
+    watch: &dyn Watch,
+) -> Result<Vec<Architecture>> {
+    let space = &*settings.space;
+    if settings.shard.is_some() {
+        return Err(Error::input("shard", "an exact search cannot be split: run it as one job"));
+    }
+    let grid = space.as_grid().ok_or_else(|| {
+        Error::input(space.name(), "its networks cannot be counted, which an exact search needs")
+    })?;
+    let objective = &settings.objectives[0];
+    let requests = Objective::requests(&settings.objectives[..1])?;
+    let shape = |request: &&Request| !request.about().drawn() && !request.is_set_score();
+    let request = requests.first().filter(shape);
+    if request.is_none() && !objective.is_cost() {
+        let message = "depends on more than the shape of a network, which an exact search needs: use nsc, zerolm, params \
+                       or another score of the shape";
+        return Err(Error::input(objective.to_string(), message));
+    }
+    let score = |point: &Architecture| match (objective.cost(point, models), request) {
+        (Some(cost), _) => Ok(-(cost as f64)),
+        (None, Some(request)) => request.of_shape(point),
+        (None, None) => Err(Error::input(objective.to_string(), "has no value for this network")),
+    };
+    grid.optimum(&settings.limits, count, &score, &|share| watch.solving(share))
 }
 
 /// The values of a set score within all that did not fail; minus infinity for those that did.

@@ -5,190 +5,52 @@
 //! Candidates are stored in their order as they are scored: whoever is killed loses the one that each thread is at, and
 //! half a second of others. A candidate that fails is recorded with its kind and never ends a study.
 
+mod answer;
 mod baseline;
 mod evaluate;
+mod evaluations;
+mod finish;
 mod ground;
+mod latencies;
+mod merge;
 mod objective;
+mod reference;
 mod scoring;
+mod settings;
 mod shard;
 mod standing;
 mod trained;
 mod verify;
+mod view;
 
+pub use answer::{Answer, LatencyModel, Reason, Reference, ReferenceKind};
 pub use baseline::Baseline;
 pub use evaluate::{Evaluator, External, Failure, Table, abandon, as_given};
+pub use evaluations::given_value;
+pub use merge::merge;
 pub use objective::Objective;
+pub use settings::{AUTO, SEEDS, Settings};
 pub use shard::Shard;
 pub use standing::Standing;
 pub use trained::Trained;
 pub use verify::{Trials, Verification, Verify};
+pub use view::View;
 
-use crate::architecture::{Architecture, Counter};
+use crate::architecture::Architecture;
 use crate::error::{Error, Result};
-use crate::latency::Model;
-use crate::proxy::Request;
-use crate::score::{Options, Scorer};
-use crate::search::{self, Ground, Told};
+use crate::latency::Phase;
+use crate::score::{Options, Scorer, Workers};
+use crate::search::{self, Told};
 use crate::seed::Seed;
-use crate::space::{self, Bound, Limits, Space};
-use crate::store::{Store, Trial};
-use ground::{Evaluations, SpaceGround};
+use crate::store::{Evaluation, Store, Trial};
+use evaluations::Evaluations;
+use finish::Finish;
+use ground::SpaceGround;
+use latencies::Latencies;
 use scoring::Scoring;
-use serde_json::{Map, Value, json};
-use std::sync::{Arc, Mutex};
-
-/// All that decides which trials a study has.
-pub struct Settings {
-    /// Where to search.
-    pub space: Arc<dyn Space>,
-    /// How to search: `name` or `name[key=value,…]`.
-    pub algorithm: String,
-    /// What to search for; the first decides where an algorithm looks at one only.
-    pub objectives: Vec<Objective>,
-    /// Hard limits on parameters and multiply-adds.
-    pub limits: Limits,
-    /// The most bytes that one forward and backward of one input may need in f32.
-    pub memory: Option<u64>,
-    /// The most seconds that a forward pass of one input may take, as foretold.
-    pub latency: Option<f64>,
-    /// What foretells latency: fitted where the study began and stored with it, so that it can be continued anywhere.
-    pub model: Option<Model>,
-    /// How many candidates are scored; as many as the algorithm plans if absent.
-    pub budget: Option<u64>,
-    /// The seed of every draw.
-    pub seed: u64,
-    /// The part of the search that this study is.
-    pub shard: Option<Shard>,
-    /// Who says how good networks really are.
-    pub evaluator: Option<Arc<dyn Evaluator>>,
-    /// How many of the best it is asked about in the end, unless the algorithm asks itself.
-    pub evaluate_top: usize,
-}
-
-impl Settings {
-    /// Settings with one proxy as objective and no limits.
-    pub fn new(space: Arc<dyn Space>, algorithm: &str, proxy: &str) -> Self {
-        let (objectives, algorithm) = (vec![Objective::Proxy(proxy.to_owned())], algorithm.to_owned());
-        Settings {
-            space,
-            algorithm,
-            objectives,
-            limits: Limits::default(),
-            memory: None,
-            latency: None,
-            model: None,
-            budget: None,
-            seed: 0,
-            shard: None,
-            evaluator: None,
-            evaluate_top: 5,
-        }
-    }
-
-    /// The settings as canonical JSON; the budget is left out, since a study may go on.
-    pub fn config(&self) -> Result<Value> {
-        let definition = self.space.definition();
-        let searcher = search::parse::<Architecture>(&self.algorithm)?;
-        let mut objectives = Vec::new();
-        for objective in &self.objectives {
-            objectives.push(match objective {
-                Objective::Proxy(label) => {
-                    json!({"proxy": label, "version": Request::parse(label)?.about().version})
-                }
-                cost => json!({"least": cost.to_string()}),
-            });
-        }
-        let mut limits = Map::new();
-        let bounds = [("params", self.limits.params), ("flops", self.limits.flops)];
-        for (name, bound) in bounds {
-            if bound.min > 0 {
-                limits.insert(format!("min_{name}"), bound.min.into());
-            }
-            if bound.max < u64::MAX {
-                limits.insert(format!("max_{name}"), bound.max.into());
-            }
-        }
-        if limits.contains_key("min_flops") || limits.contains_key("max_flops") {
-            limits.insert("flops".into(), format!("{:?}", self.limits.counter).to_lowercase().into());
-        }
-        limits.extend(self.memory.map(|bytes| ("max_memory".to_owned(), bytes.into())));
-        limits.extend(self.latency.map(|seconds| ("max_latency".to_owned(), seconds.into())));
-        let mut config = json!({
-            "space": definition.name, "algorithm": self.algorithm, "objectives": objectives, "limits": limits,
-            "seed": self.seed,
-        });
-        if let Some(evaluator) = self.evaluator.as_ref().filter(|_| searcher.evaluates()) {
-            config["evaluator"] = evaluator.label().into();
-        }
-        if let Some(model) = &self.model {
-            config["latency"] = json!(model);
-        }
-        if let Some(shard) = self.shard {
-            config["shards"] = shard.of().into();
-            config["shard"] = shard.index().into();
-        }
-        if !space::is_preset(&definition.name) {
-            config["space_file"] = definition.text.as_str().into();
-        }
-        Ok(config)
-    }
-
-    /// Whether latency is limited or an objective, so that a model is needed.
-    pub fn foretells(&self) -> bool {
-        self.latency.is_some() || self.objectives.contains(&Objective::Latency)
-    }
-
-    /// What an architecture costs, for objectives that are a cost: parameters, multiply-adds, bytes or nanoseconds.
-    pub fn cost(&self, objective: &Objective, architecture: &Architecture) -> Option<u64> {
-        match (objective, &self.model) {
-            (Objective::Latency, Some(model)) => Some((1e9 * model.predict(architecture)).round() as u64),
-            _ => objective.cost(architecture),
-        }
-    }
-
-    /// The settings of a stored study: the inverse of [`config`](Self::config), without a budget.
-    pub fn of(config: &Value) -> Result<Self> {
-        let text = |key: &str| config[key].as_str().unwrap_or_default();
-        let space = match config["space_file"].as_str() {
-            Some(file) => space::parse(text("space"), file)?,
-            None => space::preset(text("space"))?,
-        };
-        let limit = |key: String| config["limits"][key].as_u64();
-        let bound = |name: &str| Bound {
-            min: limit(format!("min_{name}")).unwrap_or(0),
-            max: limit(format!("max_{name}")).unwrap_or(u64::MAX),
-        };
-        let published = config["limits"]["flops"] == "published";
-        let counter = if published { Counter::Published } else { Counter::Exact };
-        Ok(Settings {
-            algorithm: text("algorithm").to_owned(),
-            objectives: Objective::of(config)?,
-            limits: Limits { params: bound("params"), flops: bound("flops"), counter },
-            memory: limit("max_memory".to_owned()),
-            latency: config["limits"]["max_latency"].as_f64(),
-            model: Model::of(config)?,
-            seed: config["seed"].as_u64().unwrap_or(0),
-            ..Settings::new(space, "", "")
-        })
-    }
-
-    /// A name that the same settings always get; shards of a search share its beginning.
-    pub fn name(&self) -> Result<String> {
-        let mut config = self.config()?;
-        for key in ["shard", "latency"] {
-            config.as_object_mut().and_then(|config| config.shift_remove(key));
-        }
-        let hash = blake3::hash(config.to_string().as_bytes()).to_hex();
-        let algorithm = self.algorithm.split('[').next().unwrap_or_default();
-        Ok(format!("{}-{algorithm}-{}", self.space.name(), &hash[..8]))
-    }
-
-    /// The name of the study: what was given or follows from the settings, and which shard it is.
-    pub fn full_name(&self, given: Option<&str>) -> Result<String> {
-        let name = given.map_or_else(|| self.name(), |name| Ok(name.to_owned()))?;
-        Ok(self.shard.map_or(name.clone(), |shard| format!("{name}-{shard}")))
-    }
-}
+use serde_json::Value;
+use std::sync::Mutex;
+use std::time::Instant;
 
 /// Who looks on.
 pub trait Watch: Sync {
@@ -196,8 +58,34 @@ pub trait Watch: Sync {
     fn scored(&self) {}
     /// A generation is stored.
     fn generation(&self, _progress: &Progress) {}
-    /// A trial was evaluated, with the value as it was given; no value if that failed.
-    fn evaluated(&self, _trial: u64, _value: Option<f64>) {}
+    /// A trial was evaluated.
+    fn evaluated(&self, _evaluation: &Evaluation) {}
+    /// An exact search has come this far, from 0 to 1.
+    fn solving(&self, _share: f64) {}
+    /// So many of all networks that a latency model is fitted to were measured.
+    fn measuring(&self, _done: u64, _total: u64) {}
+    /// A candidate of the search was measured, in seconds.
+    fn measured(&self, _trial: u64, _phase: Phase, _seconds: f64) {}
+    /// Scoring is about to begin and will take this long.
+    fn estimated(&self, _estimate: &Estimate) {}
+}
+
+/// How long the rest of a study will take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Candidates left to score.
+    pub candidates: u64,
+    /// Seconds of one thread for each, with all its draws.
+    pub seconds_each: f64,
+    /// Threads that score.
+    pub threads: usize,
+}
+
+impl Estimate {
+    /// Seconds that all candidates take together.
+    pub fn seconds(&self) -> f64 {
+        self.candidates as f64 * self.seconds_each / self.threads.max(1) as f64
+    }
 }
 
 /// Nobody looks on.
@@ -231,9 +119,43 @@ pub struct Summary {
     pub resumed: u64,
     /// A hash of all trials: equal hashes, equal studies.
     pub hash: String,
+    /// What it found.
+    pub answer: Answer,
+    /// What it had found before it was given a larger budget, if it had ended then.
+    pub previous: Option<Answer>,
 }
 
-/// Runs a study to its end, or on from where it was left.
+/// Networks that are timed before a search whose scores take passes.
+const TIMED: u64 = 2;
+/// The best networks that an exact search gives.
+const EXACT: usize = 10;
+
+impl Settings {
+    /// The same with the algorithm that [`AUTO`] stands for, and the best networks where they are known exactly.
+    fn resolved(&self, watch: &dyn Watch) -> (Self, Option<Vec<Architecture>>) {
+        let with = |algorithm: &str| Settings { algorithm: algorithm.to_owned(), ..self.clone() };
+        if self.algorithm != AUTO {
+            return (self.clone(), None);
+        }
+        if self.objectives.len() > 1 {
+            return (with("pareto"), None);
+        }
+        // Predictions of latency are corrected while a search runs, which an exact one cannot follow.
+        if !self.phases().is_empty() {
+            return (with("memetic"), None);
+        }
+        let keeps = |best: &Architecture| {
+            self.memory.is_none_or(|most| best.memory().total() <= most)
+                && self.cache.is_none_or(|most| best.cache_bytes().is_some_and(|bytes| bytes <= most))
+        };
+        match ground::exact(self, EXACT, &[], watch) {
+            Ok(points) if points.first().is_some_and(keeps) => (with("dp"), Some(points)),
+            _ => (with("memetic"), None),
+        }
+    }
+}
+
+/// Runs a study to its end, or resumes it.
 pub fn run(
     settings: &Settings,
     options: Options,
@@ -242,16 +164,14 @@ pub fn run(
     command: &str,
     watch: &dyn Watch,
 ) -> Result<Summary> {
-    if settings.foretells() && settings.model.is_none() {
-        return Err(Error::input(
-            "latency",
-            "is limited or an objective, and there is no model to foretell it",
-        ));
-    }
+    settings.check()?;
+    let (settings, solution) = settings.resolved(watch);
+    let settings = &settings;
     let mut searcher = search::parse::<Architecture>(&settings.algorithm)?;
     let config = settings.config()?;
+    let memory = options.memory;
     let scorer = Scorer::new(Objective::requests(&settings.objectives)?, options);
-    let ground = SpaceGround::new(settings, &scorer)?;
+    let ground = SpaceGround::new(settings, &scorer, solution, watch)?;
     let name = settings.full_name(name)?;
     let study = store.create(&name, &config, command)?;
     if study.config != config {
@@ -260,16 +180,27 @@ pub fn run(
     let _lease = store.lease(&study)?;
     let (known, digest) = store.trials(&study)?;
     let resumed = known.len() as u64;
-    let evaluated = store.evaluations(&study)?;
+    let previous = store.answer(&study)?.and_then(|answer| serde_json::from_value(answer).ok());
     store.stop(&study, None)?;
     let store = Mutex::new(store);
     let evaluator = settings.evaluator.as_deref();
-    let evaluations = evaluator.map(|asked| Evaluations::new(asked, &store, &study, evaluated, watch));
-    let mut ground = ground.with(evaluations.transpose()?);
-    let mut scoring = Scoring { settings, scorer: &scorer, store: &store, study: &study, watch, digest };
+    let evaluations = evaluator.map(|asked| Evaluations::new(settings, asked, &store, &study, watch));
+    let timed = !settings.phases().is_empty();
+    let latencies = timed.then(|| Latencies::begin(settings, &store, &study, memory, watch));
+    let mut ground = ground.with(evaluations.transpose()?, latencies.transpose()?)?;
+    let mut scoring = Scoring {
+        settings,
+        scorer: &scorer,
+        store: &store,
+        study: &study,
+        watch,
+        models: ground.models(),
+        digest,
+    };
     let total = settings.budget.unwrap_or_else(|| searcher.planned()).min(ground.size());
     let total = settings.shard.map_or(total, |shard| shard.share(total));
     let purpose = settings.shard.map_or("search".to_owned(), |shard| format!("search {shard}"));
+    estimate(settings, &scorer, &ground, &known, total, watch);
     let mut progress = Progress { done: 0, total, rejected: 0, failed: 0, best: None };
     let mut known = known.into_iter();
     let mut told: Vec<Told<Architecture>> = Vec::new();
@@ -281,6 +212,7 @@ pub fn run(
             ground.sound()?;
             break "budget";
         }
+        ground.check_latencies(progress.done, &told)?;
         let mut asked = searcher.ask(&mut ground, &mut rng);
         ground.sound()?;
         generation += 1;
@@ -291,7 +223,7 @@ pub fn run(
         let mut trials: Vec<Trial> = known.by_ref().take(asked.len()).collect();
         for (trial, point) in trials.iter().zip(&asked) {
             if trial.id != point.id() {
-                let reason = "was begun by a release that searched otherwise: choose another --name";
+                let reason = "was begun by a release that searches differently: use another name";
                 return Err(Error::input(format!("study '{name}'"), reason));
             }
         }
@@ -314,15 +246,46 @@ pub fn run(
         }
         searcher.tell(batch);
     };
-    if settings.evaluator.is_some() && !searcher.evaluates() {
-        for place in ground.best(&told, settings.evaluate_top) {
-            ground.worth(&told[place].point);
-            ground.sound()?;
-        }
-    }
+    let evaluate = if evaluator.is_some() && !searcher.evaluates() { settings.evaluate_top } else { 0 };
+    let finish =
+        Finish { settings, scorer: &scorer, store: &store, study: &study, ground: &mut ground, evaluate };
+    let answer = finish.run()?;
     let mut store = store.lock().expect("no holder panics");
     store.stop(&study, Some(stopped))?;
-    Ok(Summary { name, stopped, progress, resumed, hash: store.hash(&study)? })
+    let hash = store.hash(&study)?;
+    Ok(Summary { name, stopped, progress, resumed, hash, answer, previous })
+}
+
+/// Says how long scoring will take, where it takes passes: by candidates known from before, else by two that are timed.
+fn estimate(
+    settings: &Settings,
+    scorer: &Scorer,
+    ground: &SpaceGround,
+    known: &[Trial],
+    total: u64,
+    watch: &dyn Watch,
+) {
+    let left = total.saturating_sub(known.len() as u64);
+    if left <= TIMED || !scorer.requests().iter().any(|request| request.about().drawn()) {
+        return;
+    }
+    let seconds_each = match known {
+        [] => {
+            let mut workers = Workers::default();
+            let start = Instant::now();
+            for index in 0..TIMED {
+                let mut rng = Seed(settings.seed).stream("estimate", index);
+                let point = search::Ground::moves(ground).sample(&mut rng);
+                scorer.row(&point, &settings.seed_list(), &mut workers);
+            }
+            start.elapsed().as_secs_f64() / TIMED as f64
+        }
+        known => {
+            let sum = known.iter().map(|trial| trial.seconds).sum::<f64>();
+            sum / known.len() as f64 * settings.draws() as f64
+        }
+    };
+    watch.estimated(&Estimate { candidates: left, seconds_each, threads: rayon::current_num_threads() });
 }
 
 fn conflict(name: &str, stored: &Value, wanted: &Value) -> Error {
@@ -332,6 +295,6 @@ fn conflict(name: &str, stored: &Value, wanted: &Value) -> Error {
     };
     let wanted = wanted.as_object().into_iter().flatten();
     let differences: Vec<String> = wanted.filter_map(differs).collect();
-    let message = format!("exists with other settings ({}): choose another --name", differences.join(", "));
+    let message = format!("exists with other settings ({}): use another name", differences.join(", "));
     Error::input(format!("study '{name}'"), message)
 }

@@ -2,6 +2,7 @@
 
 use crate::architecture::{Architecture, Counter, Visitor};
 use crate::error::{Error, Result};
+use crate::latency::{Model, Phase};
 use crate::proxy::{Request, Score};
 use crate::search::Outcome;
 use crate::store::Trial;
@@ -18,21 +19,51 @@ pub enum Objective {
     Flops,
     /// The least memory of a forward and backward of one input.
     Memory,
-    /// The least time of a forward pass of one input, as the study's model foretells it.
+    /// The fewest bytes of the keys and values of a whole context.
+    Cache,
+    /// The least time of a pass over one whole input, as the study's model predicts it.
     Latency,
+    /// The least time of one further token, as the study's model predicts it.
+    TokenLatency,
 }
 
 impl Objective {
-    /// `params`, `flops`, `memory` or `latency`, which are to be small, or a proxy, which is to be large; `proxy` stands for `usual`.
+    /// The costs, by name; each is minimised.
+    pub const COSTS: [(&'static str, Self); 6] = [
+        ("params", Objective::Params),
+        ("flops", Objective::Flops),
+        ("memory", Objective::Memory),
+        ("cache", Objective::Cache),
+        ("latency", Objective::Latency),
+        ("token-latency", Objective::TokenLatency),
+    ];
+
+    /// A cost by name, which is minimised, or a proxy, which is maximised; `proxy` stands for `usual`.
     pub fn parse(text: &str, usual: &str) -> Result<Self> {
-        Ok(match text.trim() {
-            "params" => Objective::Params,
-            "flops" => Objective::Flops,
-            "memory" => Objective::Memory,
-            "latency" => Objective::Latency,
-            "proxy" => Objective::Proxy(usual.to_owned()),
-            other => Objective::Proxy(other.to_owned()),
-        })
+        let text = text.trim();
+        if let Some((_, cost)) = Self::COSTS.iter().find(|(name, _)| *name == text) {
+            return Ok(cost.clone());
+        }
+        Ok(Objective::Proxy(if text == "proxy" { usual } else { text }.to_owned()))
+    }
+
+    /// Whether it is a cost, which is minimised and stored with its sign turned.
+    pub fn is_cost(&self) -> bool {
+        !matches!(self, Objective::Proxy(_))
+    }
+
+    /// What is timed for it.
+    pub fn phase(&self) -> Option<Phase> {
+        match self {
+            Objective::Latency => Some(Phase::Prefill),
+            Objective::TokenLatency => Some(Phase::Decode),
+            _ => None,
+        }
+    }
+
+    /// A stored value as people know it: costs without the turned sign.
+    pub fn shown(&self, stored: f64) -> f64 {
+        if self.is_cost() { -stored } else { stored }
     }
 
     /// The objectives of a stored study.
@@ -58,26 +89,31 @@ impl Objective {
         labels.map(|label| Request::parse(label)).collect()
     }
 
-    /// What an architecture costs, for objectives that follow from it alone.
-    pub(super) fn cost(&self, architecture: &Architecture) -> Option<u64> {
+    /// What an architecture costs, for objectives that are a cost: parameters, multiply-adds, bytes or, by a model of the
+    /// phase, nanoseconds.
+    pub(super) fn cost(&self, architecture: &Architecture, models: &[(Phase, Model)]) -> Option<u64> {
+        if let Some(phase) = self.phase() {
+            let (_, model) = models.iter().find(|(timed, _)| *timed == phase)?;
+            return Some((1e9 * model.predict(architecture)).round() as u64);
+        }
         match self {
-            Objective::Proxy(_) | Objective::Latency => None,
+            Objective::Proxy(_) | Objective::Latency | Objective::TokenLatency => None,
             Objective::Params => Some(architecture.params().total),
             Objective::Flops => architecture.flops(Counter::Exact),
             Objective::Memory => Some(architecture.memory().total()),
+            Objective::Cache => architecture.cache_bytes(),
         }
     }
 }
 
 impl fmt::Display for Objective {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(match self {
-            Objective::Proxy(label) => label,
-            Objective::Params => "params",
-            Objective::Flops => "flops",
-            Objective::Memory => "memory",
-            Objective::Latency => "latency",
-        })
+        match self {
+            Objective::Proxy(label) => f.write_str(label),
+            cost => {
+                f.write_str(Self::COSTS.iter().find(|(_, known)| known == cost).map_or("", |(name, _)| name))
+            }
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Objective, Settings, Watch, objective};
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};
+use crate::latency::{Model, Phase};
 use crate::proxy::Request;
 use crate::score::{Cell, Scorer};
 use crate::space;
@@ -22,6 +23,8 @@ pub(super) struct Scoring<'s> {
     pub(super) store: &'s Mutex<&'s mut Store>,
     pub(super) study: &'s store::Study,
     pub(super) watch: &'s dyn Watch,
+    /// The models that values of latency objectives come from.
+    pub(super) models: Vec<(Phase, Model)>,
     /// The digest of the last trial stored.
     pub(super) digest: [u8; 32],
 }
@@ -50,7 +53,8 @@ impl Scoring<'_> {
             last: Instant::now(),
             failure: None,
         });
-        self.scorer.in_order(points, &[self.settings.seed], &|index, row| {
+        let seeds = self.settings.seed_list();
+        self.scorer.in_order(points, &seeds, &|index, row| {
             let trial = self.trial(&points[index], &row.cells, from + index as u64);
             self.watch.scored();
             let mut queue = queue.lock().expect("no holder panics");
@@ -89,24 +93,22 @@ impl Scoring<'_> {
                 value: f64::NAN,
                 ..store::Score::default()
             };
-            match cell.scores.first() {
-                Some(Ok(found)) => {
+            match cell.mean() {
+                Ok(found) => {
                     score.status = "ok".to_owned();
-                    score.value = found.value;
-                    score.parts = found.parts.clone();
-                    score.blocks = objective::blocks(point, request, found);
+                    score.blocks = objective::blocks(point, request, &found);
+                    (score.value, score.parts) = (found.value, found.parts);
                 }
-                Some(Err(error)) => {
+                Err(error) => {
                     score.status = error.kind().to_owned();
                     score.message = error.to_string();
                 }
-                None => score.status = "missing".to_owned(),
             }
             score
         };
         let scores: Vec<store::Score> = self.scorer.requests().iter().zip(cells).map(score).collect();
         let mut said = scores.iter();
-        let value = |objective: &Objective| match self.settings.cost(objective, point) {
+        let value = |objective: &Objective| match objective.cost(point, &self.models) {
             Some(cost) => -(cost as f64),
             None => said
                 .next()

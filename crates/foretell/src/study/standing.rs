@@ -40,24 +40,48 @@ impl Standing {
                 None => numbers.map(|numbers| numbers[0]).collect(),
             });
         }
-        let row = |trial: usize| columns.iter().map(|column| column[trial]).collect::<Vec<f64>>();
-        let first = |a: &usize, b: &usize| columns[0][*b].total_cmp(&columns[0][*a]);
-        let mut front = front(&columns, &sound);
-        front.sort_by(first);
-        let members: Vec<Vec<f64>> = front.iter().map(|trial| row(*trial)).collect();
-        // Of what the front covers, members alone decide; what is worst, all others.
-        let span = |column: &Vec<f64>| spanned(sound.iter().map(|trial| column[*trial]));
-        let reached: Vec<Vec<f64>> = scale(&members, &columns.iter().map(span).collect::<Vec<_>>())
-            .iter()
-            .map(|point| point.iter().map(|x| x + 1e-9).collect())
-            .collect();
-        let hypervolume = rank::hypervolume(&reached, &vec![0.0; objectives.len()]).min(1.0);
+        let mut standing = Standing { columns, sound, front: Vec::new(), hypervolume: 0.0, knee: None };
+        standing.front = standing.front_of(&standing.sound);
+        standing.knee = standing.knee_of(&standing.front);
+        // Members decide what the front covers, all trials where the box begins.
+        let span = |column: &Vec<f64>| spanned(standing.sound.iter().map(|trial| column[*trial]));
+        let spans: Vec<(f64, f64)> = standing.columns.iter().map(span).collect();
+        let members: Vec<Vec<f64>> = standing.front.iter().map(|trial| standing.row(*trial)).collect();
+        let reached: Vec<Vec<f64>> =
+            scale(&members, &spans).iter().map(|point| point.iter().map(|x| x + 1e-9).collect()).collect();
+        standing.hypervolume = rank::hypervolume(&reached, &vec![0.0; objectives.len()]).min(1.0);
+        Ok(standing)
+    }
+
+    fn row(&self, trial: usize) -> Vec<f64> {
+        self.columns.iter().map(|column| column[trial]).collect()
+    }
+
+    /// Those of some trials that no other of them beats, best first in the first objective.
+    pub fn front_of(&self, trials: &[usize]) -> Vec<usize> {
+        let mut members = front(&self.columns, trials);
+        members.sort_by(|a, b| self.columns[0][*b].total_cmp(&self.columns[0][*a]));
+        members
+    }
+
+    /// The member of a front nearest to the best value of every objective, each scaled to what the front spans.
+    pub fn knee_of(&self, front: &[usize]) -> Option<usize> {
+        let members: Vec<Vec<f64>> = front.iter().map(|trial| self.row(*trial)).collect();
         let span = |axis: usize| spanned(members.iter().map(|point| point[axis]));
-        let gaps = scale(&members, &(0..objectives.len()).map(span).collect::<Vec<_>>());
+        let gaps = scale(&members, &(0..self.columns.len()).map(span).collect::<Vec<_>>());
         let distance = |point: &Vec<f64>| point.iter().map(|x| (1.0 - x).powi(2)).sum::<f64>();
         let knee = gaps.iter().enumerate().min_by(|a, b| distance(a.1).total_cmp(&distance(b.1)));
-        let knee = knee.map(|(place, _)| front[place]);
-        Ok(Standing { columns, sound, front, hypervolume, knee })
+        knee.map(|(place, _)| front[place])
+    }
+
+    /// Trials that did not fail, ascending.
+    pub fn succeeded(&self) -> &[usize] {
+        &self.sound
+    }
+
+    /// The first objective of a trial, larger is better; minus infinity if it failed.
+    pub fn first(&self, trial: usize) -> f64 {
+        self.values(trial).map_or(f64::NEG_INFINITY, |values| values[0])
     }
 
     /// The values of a trial, one per objective, larger is better; none if it failed.

@@ -2,8 +2,8 @@
 
 use super::super::{Bound, Limits, preset};
 use crate::architecture::Architecture;
-use crate::error::Result;
 use crate::architecture::Counter;
+use crate::error::Result;
 use num_bigint::BigUint;
 
 /// A jagged sum over layers that is no function of cost.
@@ -40,8 +40,7 @@ fn the_optimum_is_that_of_enumeration() {
         (Bound { min: params, max: 2 * params }, Bound::default()),
     ] {
         let limits = Limits { params: p, flops: f, counter: Counter::Exact };
-        let inside =
-            |x: &&(f64, u64, u64)| (p.min..=p.max).contains(&x.1) && (f.min..=f.max).contains(&x.2);
+        let inside = |x: &&(f64, u64, u64)| (p.min..=p.max).contains(&x.1) && (f.min..=f.max).contains(&x.2);
         let mut expected: Vec<f64> = all.iter().filter(inside).map(|x| x.0).collect();
         expected.sort_by(|a, b| b.total_cmp(a));
         expected.dedup();
@@ -49,11 +48,7 @@ fn the_optimum_is_that_of_enumeration() {
         let mut found: Vec<f64> = found.iter().map(|point| jagged(point).unwrap()).collect();
         assert_eq!(found[0], expected[0], "{limits:?}");
         found.dedup();
-        assert!(
-            found.iter().all(|score| expected[..5].contains(score)),
-            "{found:?} {:?}",
-            &expected[..5]
-        );
+        assert!(found.iter().all(|score| expected[..5].contains(score)), "{found:?} {:?}", &expected[..5]);
     }
 }
 

@@ -1,0 +1,227 @@
+//! All that decides which trials a study has.
+
+use super::{Evaluator, Objective, Shard};
+use crate::architecture::{Architecture, Counter};
+use crate::error::{Error, Result};
+use crate::latency::Phase;
+use crate::proxy::Request;
+use crate::search;
+use crate::space::{self, Bound, Limits, Space};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// The algorithm that stands for the best one available: the exact optimum where the score is a sum over layers, `memetic`
+/// where it is not, `pareto` for several objectives.
+pub const AUTO: &str = "auto";
+/// How many draws of weights and inputs a score is averaged over unless another number is given.
+pub const SEEDS: u64 = 3;
+/// The most draws.
+const MOST_SEEDS: u64 = 1000;
+/// The most objectives; what trials are ranked by is stored with their number in one byte.
+const MOST_OBJECTIVES: usize = 16;
+
+/// All that decides which trials a study has.
+#[derive(Clone)]
+pub struct Settings {
+    /// Where to search.
+    pub space: Arc<dyn Space>,
+    /// How to search: `name` or `name[key=value,…]`, or [`AUTO`].
+    pub algorithm: String,
+    /// What to search for; the first decides where an algorithm looks at one only.
+    pub objectives: Vec<Objective>,
+    /// Hard limits on parameters and multiply-adds.
+    pub limits: Limits,
+    /// The most bytes that one forward and backward of one input may need in f32.
+    pub memory: Option<u64>,
+    /// The most bytes that the keys and values of a whole context may take in f32.
+    pub cache: Option<u64>,
+    /// The most seconds that a pass over one whole input may take on one thread.
+    pub latency: Option<f64>,
+    /// The most seconds that one further token may take on one thread.
+    pub token_latency: Option<f64>,
+    /// How many candidates are scored; as many as the algorithm plans if absent.
+    pub budget: Option<u64>,
+    /// The seed of every draw.
+    pub seed: u64,
+    /// How many draws of weights and inputs a score is averaged over, where it depends on them.
+    pub seeds: u64,
+    /// The part of the search that this study is.
+    pub shard: Option<Shard>,
+    /// Who says how good networks really are.
+    pub evaluator: Option<Arc<dyn Evaluator>>,
+    /// How many of the best it is asked about in the end, unless the algorithm asks itself.
+    pub evaluate_top: usize,
+    /// Whether evaluations that failed are made again.
+    pub retry_failed: bool,
+}
+
+impl Settings {
+    /// Settings with one proxy as objective and no limits.
+    pub fn new(space: Arc<dyn Space>, algorithm: &str, proxy: &str) -> Self {
+        let (objectives, algorithm) = (vec![Objective::Proxy(proxy.to_owned())], algorithm.to_owned());
+        Settings {
+            space,
+            algorithm,
+            objectives,
+            limits: Limits::default(),
+            memory: None,
+            cache: None,
+            latency: None,
+            token_latency: None,
+            budget: None,
+            seed: 0,
+            seeds: SEEDS,
+            shard: None,
+            evaluator: None,
+            evaluate_top: 5,
+            retry_failed: false,
+        }
+    }
+
+    /// The settings as canonical JSON; the budget is left out, since a study may go on.
+    pub fn config(&self) -> Result<Value> {
+        let definition = self.space.definition();
+        let searcher = search::parse::<Architecture>(&self.algorithm)?;
+        let mut objectives = Vec::new();
+        for objective in &self.objectives {
+            objectives.push(match objective {
+                Objective::Proxy(label) => {
+                    json!({"proxy": label, "version": Request::parse(label)?.about().version})
+                }
+                cost => json!({"least": cost.to_string()}),
+            });
+        }
+        let mut limits = Map::new();
+        let bounds = [("params", self.limits.params), ("flops", self.limits.flops)];
+        for (name, bound) in bounds {
+            if bound.min > 0 {
+                limits.insert(format!("min_{name}"), bound.min.into());
+            }
+            if bound.max < u64::MAX {
+                limits.insert(format!("max_{name}"), bound.max.into());
+            }
+        }
+        if limits.contains_key("min_flops") || limits.contains_key("max_flops") {
+            limits.insert("flops".into(), format!("{:?}", self.limits.counter).to_lowercase().into());
+        }
+        limits.extend(self.memory.map(|bytes| ("max_memory".to_owned(), bytes.into())));
+        limits.extend(self.cache.map(|bytes| ("max_cache".to_owned(), bytes.into())));
+        limits.extend(self.latency.map(|seconds| ("max_latency".to_owned(), seconds.into())));
+        limits.extend(self.token_latency.map(|seconds| ("max_token_latency".to_owned(), seconds.into())));
+        let mut config = json!({
+            "space": definition.name, "algorithm": self.algorithm, "objectives": objectives, "limits": limits,
+            "seed": self.seed,
+        });
+        if let Some(evaluator) = self.evaluator.as_ref().filter(|_| searcher.evaluates()) {
+            config["evaluator"] = evaluator.label().into();
+        }
+        if self.draws() > 1 {
+            config["seeds"] = self.draws().into();
+        }
+        if let Some(shard) = self.shard {
+            config["shards"] = shard.of().into();
+            config["shard"] = shard.index().into();
+        }
+        if !space::is_preset(&definition.name) {
+            config["space_file"] = definition.text.as_str().into();
+        }
+        Ok(config)
+    }
+
+    /// How many draws every candidate is scored with: one where no score depends on them.
+    pub fn draws(&self) -> u64 {
+        let drawn = |objective: &Objective| match objective {
+            Objective::Proxy(label) => Request::parse(label).is_ok_and(|request| request.about().drawn()),
+            _ => false,
+        };
+        if self.objectives.iter().any(drawn) { self.seeds.max(1) } else { 1 }
+    }
+
+    /// The seeds of these draws.
+    pub(super) fn seed_list(&self) -> Vec<u64> {
+        (0..self.draws()).map(|draw| self.seed.wrapping_add(draw)).collect()
+    }
+
+    /// The limits on measured time, by what is timed.
+    pub fn latency_limits(&self) -> Vec<(Phase, f64)> {
+        let limit = |phase: Phase, seconds: Option<f64>| seconds.map(|seconds| (phase, seconds));
+        [limit(Phase::Prefill, self.latency), limit(Phase::Decode, self.token_latency)]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    /// What must be timed: limited, or an objective.
+    pub fn phases(&self) -> Vec<Phase> {
+        let wanted = |phase: &Phase| {
+            self.latency_limits().iter().any(|(limited, _)| limited == phase)
+                || self.objectives.iter().any(|objective| objective.phase() == Some(*phase))
+        };
+        [Phase::Prefill, Phase::Decode].into_iter().filter(wanted).collect()
+    }
+
+    /// Refuses what cannot be searched, before anything is drawn.
+    pub fn check(&self) -> Result<()> {
+        if self.objectives.is_empty() || self.objectives.len() > MOST_OBJECTIVES {
+            let message = format!("there are {}; 1 to {MOST_OBJECTIVES} are handled", self.objectives.len());
+            return Err(Error::input("objectives", message));
+        }
+        if !(1..=MOST_SEEDS).contains(&self.seeds) {
+            return Err(Error::input("seeds", format!("is {}, not 1 to {MOST_SEEDS}", self.seeds)));
+        }
+        let decodes = self.cache.is_some()
+            || self.phases().contains(&Phase::Decode)
+            || self.objectives.contains(&Objective::Cache);
+        let sample = self.space.sample(&mut crate::seed::Seed(0).stream("sample", 0));
+        if decodes && sample.cache_bytes().is_none() {
+            let family = self.space.definition().family.name();
+            let message =
+                format!("{family} networks are no decoders: they have no further token and no cache");
+            return Err(Error::input(self.space.name(), message));
+        }
+        Ok(())
+    }
+
+    /// The settings of a stored study: the inverse of [`config`](Self::config), without a budget.
+    pub fn of(config: &Value) -> Result<Self> {
+        let text = |key: &str| config[key].as_str().unwrap_or_default();
+        let space = match config["space_file"].as_str() {
+            Some(file) => space::parse(text("space"), file)?,
+            None => space::preset(text("space"))?,
+        };
+        let limit = |key: String| config["limits"][key].as_u64();
+        let bound = |name: &str| Bound {
+            min: limit(format!("min_{name}")).unwrap_or(0),
+            max: limit(format!("max_{name}")).unwrap_or(u64::MAX),
+        };
+        let published = config["limits"]["flops"] == "published";
+        let counter = if published { Counter::Published } else { Counter::Exact };
+        Ok(Settings {
+            algorithm: text("algorithm").to_owned(),
+            objectives: Objective::of(config)?,
+            limits: Limits { params: bound("params"), flops: bound("flops"), counter },
+            memory: limit("max_memory".to_owned()),
+            cache: limit("max_cache".to_owned()),
+            latency: config["limits"]["max_latency"].as_f64(),
+            token_latency: config["limits"]["max_token_latency"].as_f64(),
+            seed: config["seed"].as_u64().unwrap_or(0),
+            seeds: config["seeds"].as_u64().unwrap_or(1),
+            ..Settings::new(space, "", "")
+        })
+    }
+
+    /// A name that the same settings always get; shards of a search share its beginning.
+    pub fn name(&self) -> Result<String> {
+        let mut config = self.config()?;
+        config.as_object_mut().and_then(|config| config.shift_remove("shard"));
+        let hash = blake3::hash(config.to_string().as_bytes()).to_hex();
+        let algorithm = self.algorithm.split('[').next().unwrap_or_default();
+        Ok(format!("{}-{algorithm}-{}", self.space.name(), &hash[..8]))
+    }
+
+    /// The name of the study: what was given or follows from the settings, and which shard it is.
+    pub fn full_name(&self, given: Option<&str>) -> Result<String> {
+        let name = given.map_or_else(|| self.name(), |name| Ok(name.to_owned()))?;
+        Ok(self.shard.map_or(name.clone(), |shard| format!("{name}-{shard}")))
+    }
+}

@@ -1,0 +1,174 @@
+//! A stored study as everything that shows it reads it: one order, one winner.
+
+use super::answer::{Answer, Facts};
+use super::evaluations::latest;
+use super::{Objective, Settings, Standing};
+use crate::architecture::Architecture;
+use crate::catalogue;
+use crate::error::{Error, Result};
+use crate::space;
+use crate::store::{Evaluation, Measurement, Store, Study, Trial};
+use std::collections::BTreeMap;
+
+/// A stored study, its leaderboard and its answer. Trials are read one by one as they are asked for.
+pub struct View<'s> {
+    store: &'s Store,
+    /// The study.
+    pub study: Study,
+    /// Its settings.
+    pub settings: Settings,
+    /// Its trials against each other.
+    pub standing: Standing,
+    /// How many trials there are, failed ones included.
+    pub trials: usize,
+    /// The last evaluation of each trial that was evaluated, by trial.
+    pub evaluations: Vec<Evaluation>,
+    /// Latencies measured, in the order made.
+    pub measurements: Vec<Measurement>,
+    /// What the study found.
+    pub answer: Answer,
+    /// Whether the study decided the answer when it ended; otherwise it is what the rule says of the trials so far.
+    pub decided: bool,
+}
+
+impl<'s> View<'s> {
+    /// The study of this name.
+    pub fn load(store: &'s Store, name: &str) -> Result<Self> {
+        let studies = store.studies()?;
+        let names = || studies.iter().map(|study| study.name.as_str());
+        let study = studies.iter().find(|study| study.name == name);
+        Self::of(store, study.ok_or_else(|| catalogue::unknown("study", name, names()))?)
+    }
+
+    /// A study of the store.
+    pub fn of(store: &'s Store, study: &Study) -> Result<Self> {
+        let settings = Settings::of(&study.config)?;
+        let ranks = store.ranks(study)?;
+        let standing = Standing::new(&settings.objectives, &ranks)?;
+        let mut evaluations: Vec<Evaluation> = latest(store.evaluations(study)?.0).into_values().collect();
+        evaluations.sort_by_key(|row| row.trial);
+        let (measurements, _) = store.measurements(study)?;
+        let stored = store.answer(study)?.and_then(|answer| serde_json::from_value(answer).ok());
+        let mut view = View {
+            store,
+            study: study.clone(),
+            settings,
+            standing,
+            trials: ranks.len(),
+            evaluations,
+            measurements,
+            answer: Answer::default(),
+            decided: stored.is_some(),
+        };
+        view.answer = stored.unwrap_or_else(|| view.decide());
+        Ok(view)
+    }
+
+    /// What the rule says of the trials so far.
+    pub(super) fn decide(&self) -> Answer {
+        let limits: Vec<(String, f64)> = self.limits();
+        self.facts(&limits).decide()
+    }
+
+    fn limits(&self) -> Vec<(String, f64)> {
+        let limit = |(phase, seconds): (crate::latency::Phase, f64)| (phase.name().to_owned(), seconds);
+        self.settings.latency_limits().into_iter().map(limit).collect()
+    }
+
+    fn facts<'f>(&'f self, limits: &'f [(String, f64)]) -> Facts<'f> {
+        Facts {
+            objectives: &self.settings.objectives,
+            standing: &self.standing,
+            evaluations: &self.evaluations,
+            measurements: &self.measurements,
+            limits,
+        }
+    }
+
+    /// For each trial that was measured in every limited phase, the largest share of a limit that it takes.
+    pub fn limit_shares(&self) -> BTreeMap<usize, f64> {
+        self.facts(&self.limits()).ratios()
+    }
+
+    /// Where the study is stored.
+    pub fn store_path(&self) -> &std::path::Path {
+        self.store.path()
+    }
+
+    /// The objectives.
+    pub fn objectives(&self) -> &[Objective] {
+        &self.settings.objectives
+    }
+
+    /// The trial that won.
+    pub fn winner(&self) -> Option<usize> {
+        self.answer.winner.map(|trial| trial as usize)
+    }
+
+    /// The best `n` trials: the winner, then those with the best evaluated values, then the others in the first
+    /// objective; those that break a limit as measured come last.
+    pub fn best(&self, n: usize) -> Vec<usize> {
+        let shares = self.limit_shares();
+        let broken = |trial: &usize| shares.get(trial).is_some_and(|share| *share > 1.0);
+        let mut evaluated: Vec<(f64, usize)> =
+            self.evaluations.iter().filter_map(|row| Some((row.value()?, row.trial as usize))).collect();
+        let first = |trial: usize| self.standing.first(trial);
+        evaluated
+            .sort_by(|a, b| b.0.total_cmp(&a.0).then(first(b.1).total_cmp(&first(a.1))).then(a.1.cmp(&b.1)));
+        let others = self.standing.best(n.saturating_add(shares.len()));
+        let order =
+            self.winner().into_iter().chain(evaluated.into_iter().map(|(_, trial)| trial)).chain(others);
+        let (mut best, mut last) = (Vec::new(), Vec::new());
+        for trial in order {
+            let list = if broken(&trial) { &mut last } else { &mut best };
+            if !list.contains(&trial) {
+                list.push(trial);
+            }
+            if best.len() >= n {
+                break;
+            }
+        }
+        best.extend(last);
+        best.truncate(n);
+        best
+    }
+
+    /// A trial.
+    pub fn trial(&self, trial: usize) -> Result<Trial> {
+        self.store.trial(&self.study, trial as u64)
+    }
+
+    /// The architecture of a trial.
+    pub fn architecture(&self, trial: usize) -> Result<Architecture> {
+        let genes = serde_json::from_str(&self.trial(trial)?.genes)
+            .map_err(|e| Error::input(format!("trial {trial}"), e.to_string()))?;
+        space::read_architecture(&genes)
+    }
+
+    /// The evaluation of a trial.
+    pub fn evaluation(&self, trial: usize) -> Option<&Evaluation> {
+        self.evaluations.iter().find(|row| row.trial == trial as u64)
+    }
+
+    /// The value of an objective as people know it; none if the trial failed.
+    pub fn value(&self, trial: usize, objective: usize) -> Option<f64> {
+        let value = self.standing.values(trial)?[objective];
+        Some(self.settings.objectives[objective].shown(value))
+    }
+
+    /// The measurements of a trial.
+    pub fn measured(&self, trial: usize) -> impl Iterator<Item = &Measurement> {
+        self.measurements.iter().filter(move |row| row.trial == Some(trial as u64))
+    }
+
+    /// How many trials failed in which way.
+    pub fn failures(&self) -> Result<BTreeMap<String, u64>> {
+        let mut kinds = BTreeMap::new();
+        for trial in (0..self.trials).filter(|trial| self.standing.values(*trial).is_none()) {
+            for score in self.trial(trial)?.scores.into_iter().filter(|score| score.status != "ok") {
+                *kinds.entry(score.status).or_default() += 1;
+            }
+        }
+        Ok(kinds)
+    }
+}
