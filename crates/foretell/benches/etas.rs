@@ -6,7 +6,7 @@
 use foretell::data::{Data, Tokeniser};
 use foretell::score::Options;
 use foretell::space::{self, Bound, Limits};
-use foretell::store::Store;
+use foretell::store::{Evaluation, Store};
 use foretell::study::{self, Settings, Trained, Watch};
 use foretell::train::Recipe;
 use std::sync::{Arc, Mutex};
@@ -17,8 +17,9 @@ use std::time::Instant;
 struct Losses(Mutex<Vec<f64>>);
 
 impl Watch for Losses {
-    fn evaluated(&self, _trial: u64, value: Option<f64>) {
-        self.0.lock().expect("no holder panics").push(value.unwrap_or(f64::INFINITY));
+    fn evaluated(&self, row: &Evaluation) {
+        let value = study::given_value(row).unwrap_or(f64::INFINITY);
+        self.0.lock().expect("no holder panics").push(value);
     }
 }
 
