@@ -348,7 +348,7 @@ fn mistakes_are_named_with_their_cure() {
         ("search --algorithm evolution[block_rate=2]", 2, "not 0 to 1"),
         ("search --algorithm random[batch=x]", 2, "random[batch=x]"),
         ("search --proxy ncs", 2, "did you mean 'nsc'"),
-        ("search --max-params 1k", 4, "the nearest that exists is"),
+        ("search --max-params 1k", 4, "the smallest network has"),
         ("search --evaluate train", 2, "is text, and the network reads images"),
         ("search --max-memory 1k", 4, "bytes of memory"),
         ("search --store no/such/folder.db", 1, "no/such/folder.db"),
@@ -389,7 +389,7 @@ fn latency_is_foretold_and_measured_again() {
     }
     let on = folder.json(&format!("{search} --budget 50"));
     assert_eq!((on["study"].as_str(), on["resumed"].as_u64()), (first["study"].as_str(), Some(30)));
-    folder.fails("search --space small.toml --max-latency 1us --budget 5", 4, "milliseconds were asked for");
+    folder.fails("search --space small.toml --max-latency 1us --budget 5", 4, "milliseconds were requested");
     folder.fails("search --max-latency fast", 2, "20ms");
 }
 

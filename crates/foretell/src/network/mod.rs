@@ -30,6 +30,11 @@ pub use weights::{Layout, Param, Supernet, Weights};
 use crate::architecture::Architecture;
 use crate::engine::scalar::Scalar;
 
+/// Whether networks of this family draw dropout in training.
+pub fn has_dropout(architecture: &Architecture) -> bool {
+    matches!(architecture.family().name(), "bert" | "flexibert" | "gpt2" | "transformer-xl")
+}
+
 /// What a network is fed: samples one after the other.
 #[derive(Debug, Clone)]
 pub enum Input<S> {

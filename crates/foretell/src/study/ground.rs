@@ -11,6 +11,7 @@ use crate::search::{Ground, Moves, Nth, Told, Whole};
 use crate::seed::{Rng, Seed};
 use crate::space::{Bound, Feasible, Limits, Size, Space};
 use crate::store::{self, Evaluation, Store, Trial};
+use crate::units::grouped;
 use rand::RngExt;
 use rand::seq::IndexedRandom;
 use std::collections::{HashMap, HashSet};
@@ -154,11 +155,13 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
     /// Memory and latency are no sums that a space can count, so what is out of reach is known by draws.
     fn refuse_out_of_reach(&self) -> Result<()> {
         if let Some(limit) = self.settings.memory {
-            self.reach("bytes of memory", limit as f64, &|point| point.memory().total() as f64)?;
+            let bytes = |n: f64| format!("{} bytes of memory", grouped(n as u64));
+            self.reach(limit as f64, &|point| point.memory().total() as f64, &bytes)?;
         }
         match self.slow() {
             Some((most, model)) => {
-                self.reach("milliseconds", 1e3 * most, &|point| 1e3 * model.predict(point))
+                let milliseconds = |n: f64| format!("{} milliseconds", (1e6 * n).round() / 1e3);
+                self.reach(most, &|point| model.predict(point), &milliseconds)
             }
             None => Ok(()),
         }
@@ -169,7 +172,13 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         Some((self.settings.latency?, self.settings.model.as_ref()?))
     }
 
-    fn reach(&self, what: &str, limit: f64, need: &dyn Fn(&Architecture) -> f64) -> Result<()> {
+    /// Refuses a limit that no random network meets; `text` writes a need with its unit.
+    fn reach(
+        &self,
+        limit: f64,
+        need: &dyn Fn(&Architecture) -> f64,
+        text: &dyn Fn(f64) -> String,
+    ) -> Result<()> {
         let mut rng = Seed(self.settings.seed).stream("memory", 0);
         let mut least = f64::INFINITY;
         for _ in 0..DRAWS {
@@ -178,9 +187,12 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
                 return Ok(());
             }
         }
-        let least = (1e3 * least).round() / 1e3;
-        let reason =
-            format!("at most {limit} {what} were asked for, the least of {DRAWS} draws needs {least}");
+        let reason = format!(
+            "at most {} were requested; the least that {} random networks need is {}",
+            text(limit),
+            grouped(DRAWS as u64),
+            text(least)
+        );
         Err(Error::Infeasible { space: self.moves.space.name().to_owned(), reason })
     }
 
