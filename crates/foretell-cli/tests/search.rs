@@ -349,7 +349,7 @@ fn mistakes_are_named_with_their_cure() {
         ("search --algorithm random[batch=x]", 2, "random[batch=x]"),
         ("search --proxy ncs", 2, "did you mean 'nsc'"),
         ("search --max-params 1k", 4, "the smallest network has"),
-        ("search --evaluate train", 2, "is text, and the network reads images"),
+        ("search --evaluate train", 2, "vit networks read images"),
         ("search --max-memory 1k", 4, "bytes of memory"),
         ("search --store no/such/folder.db", 1, "no/such/folder.db"),
         ("studies --store nothing.db", 1, "nothing.db"),

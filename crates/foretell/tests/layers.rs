@@ -22,7 +22,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("rank", &[]),
     ("score", &["architecture", "error", "file", "network", "probe", "proxy", "rank", "seed"]),
     ("search", &["catalogue", "error", "rank", "seed"]),
-    ("store", &["error"]),
+    ("store", &["error", "file"]),
     (
         "study",
         &[

@@ -74,7 +74,9 @@ impl Change {
         };
         match passes.is_empty() {
             true => Ok(()),
-            _ if self.train == Some(true) && !has_dropout(architecture) => idle("train", "it has no dropout"),
+            _ if self.train == Some(true) && !has_dropout(architecture) => {
+                idle("train", "this network has no dropout")
+            }
             _ if self.tokens.is_some() && !family.knows("vocab_size") => idle("tokens", "it reads images"),
             _ => Ok(()),
         }

@@ -106,7 +106,7 @@ fn options_without_effect_are_named() {
         ("gpt2", "ntkt[exact=true,probes=4]", "probes: has no effect together with exact=true"),
         ("recurrent", "length-distortion[norms=kept]", "norms: has no effect on recurrent"),
         ("vit", "large-noise[amplitude=0.15]", "amplitude: 0.15 is not a multiple of 0.1"),
-        ("vit", "snip[train=true]", "train: has no effect on vit"),
+        ("llama", "snip[train=true]", "train: has no effect on llama"),
         ("vit", "snip[tokens=4]", "tokens: has no effect on vit"),
         ("gpt2", "naswot[loss=sum]", "loss: has no effect"),
         ("gpt2", "naswot[layers=first]", "layers: has no effect"),
