@@ -24,17 +24,17 @@ pub fn run(args: &Algorithms, json: bool) -> Result<()> {
         .into_iter()
         .map(|entry| [entry.about.name, entry.about.sentence].map(str::to_owned).to_vec());
     output::line(output::table(&["algorithm", ""], rows.collect()));
-    output::line("\nOne in full, with its options: foretell algorithms block-wise");
+    output::prose("\nOne in full, with its options: foretell algorithms block-wise");
     Ok(())
 }
 
 fn card(about: &About) {
-    output::line(format!("{}\n{}\n\n    {}\n", about.name, about.sentence, about.steps));
-    output::line(format!("paper       {}", about.paper));
-    output::line(format!("objectives  {}", if about.several { "all" } else { "the first" }));
-    output::line(format!("departures  {}", about.departures));
+    output::prose(format!("{}\n{}\n\n    {}\n", about.name, about.sentence, about.steps));
+    output::prose(format!("paper       {}", about.paper));
+    output::prose(format!("objectives  {}", if about.several { "all" } else { "the first" }));
+    output::prose(format!("departures  {}", about.departures));
     for (name, default, meaning) in about.options {
-        output::line(format!("option      {name}={default}: {meaning}"));
+        output::prose(format!("option      {name}={default}: {meaning}"));
     }
 }
 

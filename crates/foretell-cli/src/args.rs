@@ -12,17 +12,17 @@ use std::path::PathBuf;
 pub use table::{LabelArgs, TableArgs};
 pub use training::{EvaluateArgs, TrainingArgs};
 pub use value::assignment;
-use value::{duration, number, seconds};
+use value::{duration, number, seconds, whole};
 
 const EXAMPLES: &str = "\
 Examples:
   foretell search                                     a ViT of at most 6M parameters, in a minute, and what to do next
   foretell spaces autoformer-tiny --max-params 6M     what a space holds, and how much of it fits a budget
   foretell sample gpt2 -n 3 --max-params 20M --json | foretell rank -   architectures inside a budget, best first
-  foretell bench gpt2-wikitext103                     which proxies rank real networks, beside mere counting
+  foretell bench gpt2-wikitext103                     which proxies rank trained networks, compared with plain counts
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 too many candidates failed, 4 nothing feasible, 130 interrupted,
-143 terminated.";
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 most candidates of a search failed or no score succeeded,
+4 nothing feasible, 130 interrupted, 143 terminated.";
 
 /// Ranks Transformer and recurrent architectures before training them.
 #[derive(Parser)]
@@ -40,7 +40,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Searches a space: asks an algorithm, scores, remembers. The same command again continues an unfinished study.
+    /// Searches a space for the best architecture inside limits. The same command again resumes an unfinished study.
     Search(Search),
     /// The studies of a store.
     Studies(StoreArgs),
@@ -70,15 +70,15 @@ pub enum Command {
     Count(Count),
     /// Scores architectures at initialisation, or with weights from a file.
     Score(Score),
-    /// The same as an order, with reasons.
+    /// Ranks architectures by their scores, best first.
     Rank(Rank),
     /// The proxies: the list, or one with its formula, paper and options.
     Proxies(Proxies),
-    /// How well proxies rank real trained networks, beside the trivial baselines.
+    /// How well proxies rank trained networks, compared with the trivial baselines.
     Bench(Bench),
     /// Makes a table of trained networks of one's own, for `bench`.
     Benchmark(BenchmarkArgs),
-    /// Trains a network for real: loss curve, final numbers, checkpoint. The same command again continues.
+    /// Trains a network: loss curve, final metrics, checkpoint. An interrupted run resumes with the same command.
     Train(Train),
     /// Trains the best of a study and random networks of their size: does the search beat chance?
     Verify(Verify),
@@ -86,8 +86,31 @@ pub enum Command {
     Discover(Discover),
     /// Turns a handful of labels into the simplest proxy that they cannot tell from a better one.
     Calibrate(Calibrate),
-    /// What this machine offers and where the data is.
+    /// This machine and the paths in use: cores, memory, cache, store, benchmarks.
     Doctor,
+}
+
+impl Command {
+    /// What is kept of the work done so far if the command is interrupted.
+    pub fn keeps(&self) -> Option<&'static str> {
+        let cached = |scoring: &ScoringArgs| {
+            scoring.cached().then_some("scores computed so far are cached, the same command uses them")
+        };
+        match self {
+            Command::Search(_) => Some("scored candidates are stored, the same command resumes the search"),
+            Command::Score(args) if args.terms => None,
+            Command::Score(args) => cached(&args.scoring),
+            Command::Rank(args) => cached(&args.scoring),
+            Command::Bench(args) => cached(&args.scoring),
+            Command::Calibrate(args) => cached(&args.scoring),
+            Command::Benchmark(_) | Command::Verify(_) => {
+                Some("finished runs and checkpoints are kept, the same command resumes them")
+            }
+            Command::Discover(args) if args.method == "alpha" => None,
+            Command::Discover(_) => Some("statistics of networks are kept, the same command uses them"),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Args)]
@@ -156,10 +179,10 @@ pub struct Train {
     /// Train a small GPT-2 on the text that ships with the program.
     #[arg(long, conflicts_with_all = ["architecture", "on"])]
     pub demo: bool,
-    /// Where checkpoints go, and are gone on from. Default: trained-ID-SEED, here.
+    /// Checkpoint folder; a run there is resumed. Default: trained-ID-SEED, here.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-    /// Seconds between checkpoints.
+    /// Seconds between checkpoints; one is also written when the run is interrupted.
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0, value_parser = seconds)]
     pub save_every: f64,
     /// Numbers to compute with.
@@ -179,7 +202,7 @@ pub struct Verify {
     /// Seeds that each is trained with.
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: u64,
-    /// Where runs are remembered. Default: STUDY.verified, here.
+    /// Folder of finished runs and checkpoints. Default: STUDY.verified, here.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -204,7 +227,7 @@ pub enum BenchmarkCommand {
 pub struct Build {
     /// What to build (.toml): space, networks, parameters, recipe. See docs/train.md.
     pub config: PathBuf,
-    /// The benchmark's folder; runs are remembered in its folder runs. Default: that of the configuration.
+    /// The benchmark's folder; runs are stored in its folder runs. Default: that of the configuration.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
     /// One share of the runs, for job arrays: 3/16 is the third of sixteen. Copy the runs folders together in the end.
@@ -229,7 +252,7 @@ pub struct Merge {
 
 #[derive(Args)]
 pub struct StoreArgs {
-    /// The file that remembers. Default: FORETELL_STORE, else foretell.db.
+    /// Study database (SQLite). Default: FORETELL_STORE, else foretell.db.
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
 }
@@ -303,9 +326,9 @@ pub struct Export {
     #[arg(long, value_name = "N")]
     pub trial: Option<u64>,
     /// Seed of the weights: those that foretell score draws with it.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, conflicts_with = "no_weights")]
     pub seed: u64,
-    /// Write code and configuration alone.
+    /// Write code and configuration only.
     #[arg(long)]
     pub no_weights: bool,
     /// Replace an earlier export.
@@ -326,7 +349,7 @@ pub struct Spaces {
     /// A preset's name or a space file (.toml). Without one: the list.
     pub space: Option<String>,
     /// Print the space's file.
-    #[arg(long)]
+    #[arg(long, requires = "space")]
     pub toml: bool,
     #[command(flatten)]
     pub limits: LimitArgs,
@@ -337,7 +360,7 @@ pub struct Sample {
     /// A preset's name or a space file (.toml).
     pub space: String,
     /// How many.
-    #[arg(short, default_value_t = 1)]
+    #[arg(short, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub n: u64,
     /// Seed of the draw.
     #[arg(long, default_value_t = 0)]
@@ -404,10 +427,10 @@ pub struct Discover {
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=5))]
     pub unaries: u8,
     /// Formulas to begin with, and how many stay.
-    #[arg(long, default_value_t = 80, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 80, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub population: u64,
     /// Children, one a generation.
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(0..=100_000_000))]
     pub generations: u64,
     /// Evaluate every formula that is drawn, without rules.
     #[arg(long)]
@@ -416,10 +439,10 @@ pub struct Discover {
     #[arg(long, default_value = "spearman")]
     pub fitness: String,
     /// Networks that fitness is measured on.
-    #[arg(long, default_value_t = 50, value_name = "N")]
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = whole::<2, 1_000_000>)]
     pub sample: usize,
     /// Networks that choose among the hundred fittest; the others are the test.
-    #[arg(long, default_value_t = 50, value_name = "N")]
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = whole::<2, 1_000_000>)]
     pub validation: usize,
     /// Splits of the networks, each with the next seed.
     #[arg(long, default_value_t = 5, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=1000))]
@@ -431,7 +454,7 @@ pub struct Discover {
     #[arg(long, value_name = "FILE")]
     pub statistics: Option<PathBuf>,
     /// Entries kept of each tensor.
-    #[arg(long, default_value_t = 4096, value_name = "N", value_parser = clap::value_parser!(u32).range(16..))]
+    #[arg(long, default_value_t = 4096, value_name = "N", value_parser = clap::value_parser!(u32).range(16..=16_777_216))]
     pub entries: u32,
     /// Options of the passes, as behind a proxy: batch=4,tokens=64.
     #[arg(long, default_value = "", value_name = "KEY=VALUE,…")]
@@ -446,7 +469,7 @@ pub struct Calibrate {
     #[command(flatten)]
     pub labels: LabelArgs,
     /// How many labels are used; the other networks are the test.
-    #[arg(long = "labels", default_value_t = 30, value_name = "K", value_parser = clap::value_parser!(u32).range(5..))]
+    #[arg(long = "labels", default_value_t = 30, value_name = "K", value_parser = clap::value_parser!(u32).range(5..=1_000_000))]
     pub count: u32,
     /// Write the proxy, for --proxy @FILE.
     #[arg(short, long, value_name = "FILE")]
@@ -459,18 +482,18 @@ pub struct Calibrate {
 #[derive(Args)]
 pub struct ScoringArgs {
     /// Proxies, comma separated, options in brackets: snip,ntkt[probes=32]. all, or all of a cost: shape, weights,
-    /// forward, backward, passes, samples, hessian. Formulas such as 'sum(square(head), norm(weight))', and @FILE for what a
-    /// file holds, one a line. See foretell proxies.
+    /// forward, backward, passes, samples, hessian. Formulas such as 'sum(square(head), norm(weight))'. @FILE stands for the
+    /// proxies in a file, one a line: snip,@my.proxy,dss. See foretell proxies.
     #[arg(long, allow_hyphen_values = true)]
     pub proxies: Option<String>,
     /// Weights: shared (slices of one super-network), standalone (a draw per network), or a safetensors file or a model's
-    /// folder, tensors named by us, by an export or by transformers.
+    /// folder, tensors named by foretell, by an export or by transformers. Only for proxies that look at weights.
     #[arg(long, default_value = "shared", value_name = "SOURCE")]
     pub weights: String,
-    /// Inputs from a safetensors file: images and targets, or input_ids and labels.
+    /// Inputs from a safetensors file: images and targets, or input_ids and labels. Only for proxies that run the network.
     #[arg(long, value_name = "FILE")]
     pub inputs: Option<PathBuf>,
-    /// Numbers to compute with; what needs f64 always takes it.
+    /// Precision of the computation. Proxies that require f64 always use it.
     #[arg(long, value_enum, default_value_t = PrecisionArg::F32)]
     pub precision: PrecisionArg,
     /// The first seed of weights and inputs.
@@ -479,11 +502,11 @@ pub struct ScoringArgs {
     /// How many seeds, for scores that depend on a draw.
     #[arg(long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: u64,
-    /// Neither read nor remember scores.
+    /// Neither read nor write the cache of scores.
     #[arg(long)]
     pub no_cache: bool,
-    /// Where scores are remembered. Default: FORETELL_CACHE, else the user's cache folder.
-    #[arg(long, value_name = "FOLDER")]
+    /// Cache folder of scores. Default: FORETELL_CACHE, else the user's cache folder.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "no_cache")]
     pub cache: Option<PathBuf>,
 }
 
@@ -511,7 +534,7 @@ pub struct Bench {
     #[command(flatten)]
     pub table: TableArgs,
     /// Bootstrap resamples behind each interval; 0 for none.
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 1000, value_parser = whole::<0, 1_000_000>)]
     pub resamples: usize,
     #[command(flatten)]
     pub scoring: ScoringArgs,

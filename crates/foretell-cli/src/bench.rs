@@ -129,15 +129,15 @@ fn list(folder: &Path, json: bool) -> Result<()> {
 
 fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings: &Settings) {
     let better = if report.lower_is_better { "lower" } else { "higher" };
-    output::line(format!(
+    output::prose(format!(
         "{}: {} {} networks, target {} ({better} is better)",
         report.benchmark, report.n, report.family, report.target
     ));
     if report.unlabelled > 0 {
-        output::line(format!("{} networks have no {} and are left out", report.unlabelled, report.target));
+        output::prose(format!("{} networks have no {} and are left out", report.unlabelled, report.target));
     }
     if let Some(noise) = &report.noise {
-        output::line(ceiling(noise));
+        output::prose(ceiling(noise));
     }
     let rows = report.proxies.iter().map(|p| {
         vec![
@@ -178,24 +178,19 @@ fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings:
         "each",
     ];
     output::line(format!("\n{}\n", output::table(&header, rows.collect())));
-    output::line(
-        "tau: Kendall's tau-b, rho: Spearman, r: Pearson, each with the target oriented so that higher is better.",
-    );
-    output::line(format!(
-        "95 %: bootstrap of {} resamples. tau|x: partial tau given x. close pairs: right order among pairs whose",
+    output::prose(format!(
+        "tau: Kendall's tau-b, rho: Spearman, r: Pearson, each with the target oriented so that higher is better. 95 %: \
+         bootstrap of {} resamples. tau|x: partial tau given x. close pairs: share of correctly ordered pairs whose \
+         parameters differ by less than 10 %. top 10 %: share of the truly best tenth found in the proxy's. best: best true \
+         rank in the proxy's top tenth. seeds: tau with each seed alone. each: time per network and seed. baseline: a plain \
+         count, which a useful proxy has to beat.",
         settings.resamples
     ));
-    output::line(
-        "parameters differ by less than 10 %. top 10 %: share of the truly best tenth found in the proxy's. best: best true",
-    );
-    output::line(
-        "rank in the proxy's top tenth. seeds: tau with each seed alone; each: time per network and seed. baseline: a mere count; a proxy that does not beat it has shown nothing.",
-    );
     if !undefined.is_empty() {
-        output::line(format!("Not defined for {}: {}.", report.family, undefined.join(", ")));
+        output::prose(format!("Not defined for {}: {}.", report.family, undefined.join(", ")));
     }
     for p in report.proxies.iter().filter(|p| p.failed > 0) {
-        output::line(format!(
+        output::prose(format!(
             "{}: {} failed, first: {}",
             p.name,
             p.failed,
@@ -209,6 +204,6 @@ fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings:
         .map(|c| c.name.as_str())
         .collect();
     if !others.is_empty() {
-        output::line(format!("Other targets: {}.", others.join(", ")));
+        output::prose(format!("Other targets: {}.", others.join(", ")));
     }
 }

@@ -4,13 +4,9 @@ use crate::args::{Count, assignment};
 use crate::output::{self, grouped, short};
 use foretell::architecture::{Architecture, Counter, Part};
 use foretell::error::{Error, Result};
-use foretell::{hub, space};
+use foretell::{file, hub, space};
 use serde_json::{Map, Value, json};
-use std::io::Read;
 use std::path::Path;
-
-/// No architecture file is this large; one that is will not fill the memory.
-const MAX_BYTES: u64 = 64 << 20;
 
 pub fn run(args: &Count, json: bool) -> Result<()> {
     let mut rows = Vec::new();
@@ -47,20 +43,10 @@ pub fn read(source: &str) -> Result<Vec<Architecture>> {
         }
         return read(&inside.display().to_string());
     }
-    let mut text = String::new();
-    let failed = |e| Error::Read { path: source.into(), source: e };
-    let size = if source == "-" {
-        std::io::stdin().take(MAX_BYTES + 1).read_to_string(&mut text).map_err(failed)?
-    } else {
-        std::fs::File::open(source)
-            .map_err(failed)?
-            .take(MAX_BYTES + 1)
-            .read_to_string(&mut text)
-            .map_err(failed)?
+    let text = match source {
+        "-" => file::text_from(Path::new("-"), std::io::stdin())?,
+        path => file::text(Path::new(path))?,
     };
-    if size as u64 > MAX_BYTES {
-        return Err(Error::input(source, format!("is larger than {MAX_BYTES} bytes")));
-    }
     let mut architectures = Vec::new();
     for value in serde_json::Deserializer::from_str(&text).into_iter::<Value>() {
         let value = value.map_err(|e| Error::input(source, format!("is not JSON: {e}")))?;

@@ -58,6 +58,9 @@ fn find(args: &Export) -> Result<(Architecture, Origin)> {
         studies.is_ok_and(|studies| studies.iter().any(|study| study.name == source))
     };
     if source == "-" || source.ends_with(".json") || Path::new(source).exists() && !named() {
+        if args.trial.is_some() {
+            return Err(Error::input("--trial", format!("has no effect: {source} is no study")));
+        }
         let mut found = crate::count::read(source)?;
         return match found.len() {
             1 => Ok((found.remove(0), vec![("read from", "an architecture's file".to_owned())])),

@@ -9,6 +9,8 @@ mod count;
 mod discover;
 mod doctor;
 mod export;
+mod fit;
+mod interrupt;
 mod output;
 mod progress;
 mod proxies;
@@ -30,9 +32,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    #[cfg(unix)]
-    leave_when_terminated();
-    let _ = ctrlc::set_handler(|| leave("interrupted", 130));
+    interrupt::install();
+    interrupt::keeps(arguments.command.keeps());
     if let Some(threads) = arguments.threads {
         // Fails only if a pool exists already, and nothing has run yet.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
@@ -54,8 +55,8 @@ fn main() -> ExitCode {
         Command::Spaces(args) => spaces::run(&args, json),
         Command::Sample(args) => sample::run(&args, json),
         Command::Count(args) => count::run(&args, json),
-        Command::Score(args) => score::run(&args, json),
-        Command::Rank(args) => rank::run(&args, json),
+        Command::Score(args) => score::run(&args, json).map(|found| code = found),
+        Command::Rank(args) => rank::run(&args, json).map(|found| code = found),
         Command::Proxies(args) => proxies::run(&args, json),
         Command::Bench(args) => bench::run(&args, json),
         Command::Benchmark(args) => build::run(&args, json),
@@ -68,34 +69,18 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("foretell: {error}");
+            let cure =
+                if matches!(error, Error::Interrupted { .. }) { "; the same command resumes it" } else { "" };
+            eprintln!("foretell: {error}{cure}");
             ExitCode::from(exit_code(&error))
         }
     }
 }
 
-/// Ends the process at once: what is known is on disk, so there is nothing to save.
-fn leave(why: &str, code: i32) -> ! {
-    foretell::study::abandon();
-    eprintln!("\nforetell: {why}; what was done is remembered, run the same command to go on");
-    std::process::exit(code)
-}
-
-/// Job schedulers and containers end programs by a signal that a first process would ignore.
-#[cfg(unix)]
-fn leave_when_terminated() {
-    use nix::sys::signal::{SigSet, Signal};
-    let mut signals = SigSet::empty();
-    signals.add(Signal::SIGTERM);
-    // Before any other thread is there, so that this one alone gets it.
-    if signals.thread_block().is_ok() {
-        std::thread::spawn(move || signals.wait().map(|_| leave("terminated", 143)));
-    }
-}
-
-/// 1 failed, 2 wrong usage, 4 nothing feasible.
+/// 1 failed, 2 wrong usage, 4 nothing feasible; 130 or 143 stopped by a signal.
 fn exit_code(error: &Error) -> u8 {
     match error {
+        Error::Interrupted { .. } => interrupt::code(),
         Error::Infeasible { .. } => 4,
         Error::Unknown { .. } | Error::Input { .. } | Error::Invalid { .. } => 2,
         _ => 1,

@@ -1,5 +1,6 @@
 //! Tables and numbers for people, JSON for programs; results on stdout, everything else on stderr.
 
+use crate::fit;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use foretell::architecture::Architecture;
 pub use foretell::report::text::{grouped, number, short};
@@ -16,14 +17,27 @@ pub fn line(text: impl std::fmt::Display) {
 
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// A table in the style that papers use: a rule under the header, nothing else. Columns from the second on are right-aligned if they hold numbers.
+/// Writes text to stdout, wrapped between words on a terminal.
+pub fn prose(text: impl std::fmt::Display) {
+    match fit::terminal() {
+        Some(width) => line(fit::wrap(&text.to_string(), width)),
+        None => line(text),
+    }
+}
+
+/// A table in the style that papers use: a rule under the header, nothing else. Columns from the second on are
+/// right-aligned if they hold numbers. On a terminal it is as wide as the terminal at most, elsewhere it is whole.
 pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> Table {
+    let (header, rows) = fit::table(header, rows, fit::terminal().unwrap_or(usize::MAX));
+    styled(&header, rows)
+}
+
+/// A table of any width.
+pub fn styled(header: &[String], rows: Vec<Vec<String>>) -> Table {
     let mut table = Table::new();
     table.load_style(STYLE).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(header.iter().copied());
-    let numeric = |text: &String| {
-        text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit() || "-–.≈".contains(c))
-    };
+    table.set_header(header.iter());
+    let numeric = |text: &String| fit::numeric(text);
     for (i, column) in table.column_iter_mut().enumerate() {
         if i > 0 && rows.iter().all(|row| row.get(i).is_none_or(numeric)) {
             column.set_cell_alignment(CellAlignment::Right);

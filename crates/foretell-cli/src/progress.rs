@@ -26,14 +26,18 @@ struct Plain {
 /// Plain lines come at least this far apart.
 const PAUSE: Duration = Duration::from_secs(5);
 
+/// A bar, how much is done, the time left, and a message that is cut to the width of the terminal.
+pub fn style() -> ProgressStyle {
+    let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| width.0);
+    let template =
+        format!("{{bar:{}}} {{pos}}/{{len}}, {{eta}} left, {{wide_msg}}", (width / 4).clamp(1, 30));
+    ProgressStyle::with_template(&template).expect("the template is valid")
+}
+
 impl Progress {
     pub fn new(what: &'static str, total: u64) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
-            let style =
-                ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {elapsed} gone, {eta} to go");
-            let bar = ProgressBar::new(total)
-                .with_style(style.expect("the template is constant"))
-                .with_message(what);
+            let bar = ProgressBar::new(total).with_style(style()).with_message(what);
             bar.enable_steady_tick(Duration::from_millis(250));
             bar
         });
@@ -50,7 +54,10 @@ impl Progress {
         if plain.said.elapsed() >= PAUSE && plain.done < self.total {
             let (gone, done) = (plain.start.elapsed().as_secs_f64(), plain.done as f64);
             let left = gone / done * (self.total as f64 - done);
-            eprintln!("{} of {} {}, {gone:.0} s gone, {left:.0} s to go", plain.done, self.total, self.what);
+            eprintln!(
+                "{} of {} {}, {gone:.0} s elapsed, {left:.0} s left",
+                plain.done, self.total, self.what
+            );
             plain.said = Instant::now();
         }
     }
@@ -71,8 +78,7 @@ pub struct Searching {
 impl Searching {
     pub fn new() -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {eta} to go");
-            let bar = ProgressBar::new(0).with_style(style.expect("the template is constant"));
+            let bar = ProgressBar::new(0).with_style(style());
             bar.enable_steady_tick(Duration::from_millis(250));
             bar
         });
@@ -117,7 +123,7 @@ impl study::Watch for Searching {
         if plain.said.elapsed() >= PAUSE && done < total {
             // What was known from before took no time.
             let pace = plain.start.elapsed().as_secs_f64() / plain.done.max(1) as f64;
-            eprintln!("{done} of {total}: {message}, {:.0} s to go", pace * (total - done) as f64);
+            eprintln!("{done} of {total}: {message}, {:.0} s left", pace * (total - done) as f64);
             plain.said = Instant::now();
         }
     }

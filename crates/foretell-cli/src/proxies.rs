@@ -3,7 +3,7 @@
 use crate::args::Proxies;
 use crate::output;
 use foretell::error::Result;
-use foretell::proxy::{About, CATALOGUE, Formula, Request, SHARED};
+use foretell::proxy::{About, CATALOGUE, Formula, Range, Request, SHARED, SHARED_RANGES};
 use serde_json::{Value, json};
 
 pub fn run(args: &Proxies, json: bool) -> Result<()> {
@@ -26,43 +26,46 @@ pub fn run(args: &Proxies, json: bool) -> Result<()> {
         [about.name, kind, about.cost.text(), about.formula].map(str::to_owned).to_vec()
     });
     output::line(output::table(&["proxy", "", "cost", "formula"], rows.collect()));
-    output::line("\nHigher predicts the better network, always. One in full: foretell proxies sept");
-    output::line(
+    output::prose("\nHigher scores predict better networks. One in full: foretell proxies sept");
+    output::prose(
         "Written instead of named: 'sum(square(head), norm(weight))', 'blend(0.6 * nsc, 0.4 * depth)', @FILE",
     );
     Ok(())
 }
 
 fn card(about: &About, asked: &str) {
-    output::line(format!("{}\n{}\n\n    {}\n", about.name, about.sentence, about.formula));
+    output::prose(format!("{}\n{}\n\n    {}\n", about.name, about.sentence, about.formula));
     if let Ok(formula) = asked.parse::<Formula>() {
-        output::line(format!("this one    {}", formula.mathematics()));
+        output::prose(format!("this one    {}", formula.mathematics()));
     }
-    output::line(format!("paper       {}", about.paper));
+    output::prose(format!("paper       {}", about.paper));
     let turned =
         if about.flipped { "higher (the original is lower-is-better; its sign is turned)" } else { "higher" };
-    output::line(format!("better      {turned}"));
+    output::prose(format!("better      {turned}"));
     if !about.parts.is_empty() {
-        output::line(format!(
+        output::prose(format!(
             "set score   ranks within the set it is given, by {}",
             about.parts.join(" and ")
         ));
     }
-    output::line(format!("cost        {}", about.cost.text()));
-    output::line(format!("departures  {}", about.departures));
+    output::prose(format!("cost        {}", about.cost.text()));
+    output::prose(format!("departures  {}", about.departures));
     if !about.published.is_empty() {
-        output::line(format!("published   {}", about.published));
+        output::prose(format!("published   {}", about.published));
     }
-    output::line(format!("measured    foretell bench BENCHMARK --proxies '{asked}'"));
+    output::prose(format!("measured    foretell bench BENCHMARK --proxies '{asked}'"));
+    let range = |name: &str, ranges: &[Range]| {
+        ranges.iter().find(|range| range.option == name).map_or(String::new(), |range| format!("; {range}"))
+    };
     for (name, default, meaning) in about.options {
-        output::line(format!("option      {name}={default}: {meaning}"));
+        output::prose(format!("option      {name}={default}: {meaning}{}", range(name, about.ranges)));
     }
     for (name, options) in about.variants {
-        output::line(format!("variant     variant={name}: {options}"));
+        output::prose(format!("variant     variant={name}: {options}"));
     }
     if about.drawn() {
         for (name, default, meaning) in SHARED {
-            output::line(format!("common      {name}={default}: {meaning}"));
+            output::prose(format!("common      {name}={default}: {meaning}{}", range(name, SHARED_RANGES)));
         }
     }
 }
@@ -71,7 +74,10 @@ fn object(about: &About) -> Value {
     let options = about
         .options
         .iter()
-        .map(|(name, default, meaning)| json!({"name": name, "default": default, "meaning": meaning}));
+        .map(|(name, default, meaning)| {
+            let range = about.ranges.iter().find(|range| range.option == *name);
+            json!({"name": name, "default": default, "meaning": meaning, "range": range.map(|range| [range.least, range.most])})
+        });
     json!({
         "name": about.name, "sentence": about.sentence, "formula": about.formula, "paper": about.paper,
         "better": "higher", "flipped": about.flipped, "cost": about.cost.text(), "trivial": about.trivial,

@@ -4,6 +4,7 @@ use crate::args;
 use crate::count::read;
 use crate::output::{self, grouped};
 use crate::progress::Progress;
+use crate::score::exit_code;
 use foretell::error::{Error, Result};
 use foretell::rank;
 use foretell::score::{Cell, Scorer};
@@ -12,7 +13,8 @@ use serde_json::{Map, Value, json};
 /// What costs no pass and ranks real networks best in the measured tables, beside the count it has to beat.
 const USUAL: &str = "nsc,zerolm,depth-times-width,params";
 
-pub fn run(args: &args::Rank, json: bool) -> Result<()> {
+/// The exit code: 3 if no score at all succeeded.
+pub fn run(args: &args::Rank, json: bool) -> Result<u8> {
     let mut architectures = Vec::new();
     for source in &args.architectures {
         architectures.extend(read(source)?);
@@ -70,8 +72,9 @@ pub fn run(args: &args::Rank, json: bool) -> Result<()> {
             row
         });
         output::line(output::table(&header, rows.collect()));
-        output::line(
-            "\nRanks from 1 for the best, equal ones shared; ordered by their mean. Columns that disagree say: not sure.",
+        output::prose(
+            "\nRank 1 is the best, equal scores share a rank; rows are ordered by the mean rank. Columns that disagree mean \
+             that the order is uncertain.",
         );
         if let Some(tau) = agreement(&columns) {
             output::line(format!(
@@ -79,8 +82,8 @@ pub fn run(args: &args::Rank, json: bool) -> Result<()> {
                 output::decimals(Some(tau))
             ));
         }
-        failures.iter().for_each(output::line);
-        return Ok(());
+        failures.iter().for_each(output::prose);
+        return Ok(exit_code(&table));
     }
     for (place, i) in places.iter().enumerate() {
         let ranks = scorer
@@ -93,7 +96,7 @@ pub fn run(args: &args::Rank, json: bool) -> Result<()> {
             "params": architectures[*i].params().total, "mean_rank": mean(*i), "ranks": Value::Object(ranks.collect::<Map<_, _>>()),
         }));
     }
-    Ok(())
+    Ok(exit_code(&table))
 }
 
 /// The mean tau-b of all pairs of proxies.

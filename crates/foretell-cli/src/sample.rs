@@ -8,6 +8,7 @@ use foretell::seed::Seed;
 use foretell::space;
 
 pub fn run(args: &Sample, json: bool) -> Result<()> {
+    args.limits.check()?;
     let space = space::open(&args.space)?;
     let inside =
         if args.limits.given() || args.uniform { Some(space.within(&args.limits.limits())?) } else { None };

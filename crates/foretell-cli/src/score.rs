@@ -10,14 +10,15 @@ use foretell::proxy::{Request, Score};
 use foretell::score::{Cell, Row, Scorer};
 use serde_json::{Map, Value, json};
 
-pub fn run(args: &args::Score, json: bool) -> Result<()> {
+/// The exit code: 3 if no score at all succeeded.
+pub fn run(args: &args::Score, json: bool) -> Result<u8> {
     let mut architectures = Vec::new();
     for source in &args.architectures {
         architectures.extend(read(source)?);
     }
     let mut options = args.scoring.options()?;
     if args.terms {
-        // Addends are not remembered.
+        // Addends are not cached.
         options.cache = None;
     }
     let scorer = Scorer::new(args.scoring.requests("all")?, options);
@@ -32,7 +33,13 @@ pub fn run(args: &args::Score, json: bool) -> Result<()> {
             print(architecture, scorer.requests(), row, args);
         }
     }
-    Ok(())
+    Ok(exit_code(&table))
+}
+
+/// 3 if no score at all succeeded, else 0.
+pub fn exit_code(table: &[Row]) -> u8 {
+    let mut scores = table.iter().flat_map(|row| &row.cells).flat_map(|cell| &cell.scores);
+    if scores.any(Result::is_ok) { 0 } else { 3 }
 }
 
 /// Mean and standard deviation of the values of all seeds.

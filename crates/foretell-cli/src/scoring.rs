@@ -2,19 +2,27 @@
 
 use crate::args::{PrecisionArg, ScoringArgs};
 use foretell::error::{Error, Result};
+use foretell::file;
 use foretell::probe::Inputs;
-use foretell::proxy::Request;
+use foretell::proxy::{self, Request};
 use foretell::score::{Cache, Options, Precision, Source};
 use std::path::{Path, PathBuf};
 
 /// The weights of a model's folder.
 const WEIGHTS: &str = "model.safetensors";
 
-/// A list of proxies with what stands in files, one a line, in place of `@FILE`; lines from `#` on are remarks.
+/// A list of proxies in which every entry `@FILE` is replaced by the proxies in that file.
 pub fn written(list: &str) -> Result<String> {
-    let Some(path) = list.trim().strip_prefix('@') else { return Ok(list.to_owned()) };
-    let path = PathBuf::from(path);
-    let text = std::fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
+    let entry = |entry: &str| match entry.strip_prefix('@') {
+        Some(path) => listed(Path::new(path)),
+        None => Ok(entry.to_owned()),
+    };
+    Ok(proxy::split(list).into_iter().map(entry).collect::<Result<Vec<_>>>()?.join(", "))
+}
+
+/// The proxies in a file, one a line; everything from `#` on is a comment.
+fn listed(path: &Path) -> Result<String> {
+    let text = file::text(path)?;
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     match lines.is_empty() {
@@ -34,20 +42,48 @@ impl ScoringArgs {
     /// The proxies asked for, or the usual ones of a command.
     pub fn requests(&self, usual: &str) -> Result<Vec<Request>> {
         let requests = Request::parse_list(&written(self.proxies.as_deref().unwrap_or(usual))?)?;
-        match requests.is_empty() {
-            true => Err(Error::input("--proxies", "names no proxy; see foretell proxies")),
-            false => Ok(requests),
+        if requests.is_empty() {
+            return Err(Error::input("--proxies", "names no proxy; see foretell proxies"));
         }
+        self.refuse_idle(&requests)?;
+        Ok(requests)
+    }
+
+    /// Refuses options that have no effect on any of the proxies.
+    fn refuse_idle(&self, requests: &[Request]) -> Result<()> {
+        let drawn = requests.iter().any(|request| request.about().drawn());
+        let runs = requests.iter().any(|request| request.about().runs());
+        let names = || requests.iter().map(Request::label).collect::<Vec<_>>().join(", ");
+        let idle = |option: &str, why: &str| {
+            Err(Error::input(option, format!("has no effect: {why} ({})", names())))
+        };
+        match self {
+            _ if self.inputs.is_some() && !runs => idle("--inputs", "none of the proxies runs the network"),
+            _ if self.weights != "shared" && !drawn => {
+                idle("--weights", "none of the proxies looks at weights")
+            }
+            _ if matches!(self.precision, PrecisionArg::F64) && !drawn => {
+                idle("--precision", "none of the proxies looks at weights")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether scores are read from and written to the cache.
+    pub fn cached(&self) -> bool {
+        let drawn = ["shared", "standalone"].contains(&self.weights.as_str());
+        drawn && self.inputs.is_none() && self.cache_file().is_some()
     }
 
     /// Whether proxies were asked for one by one, so that each must show up.
     pub fn by_name(&self) -> bool {
         let groups = ["all", "shape", "weights", "forward", "backward", "passes", "samples", "hessian"];
-        self.proxies.as_ref().is_some_and(|list| !list.split(',').all(|word| groups.contains(&word.trim())))
+        let group = |entry: &str| groups.contains(&entry);
+        self.proxies.as_ref().is_some_and(|list| !proxy::split(list).into_iter().all(group))
     }
 
     pub fn seeds(&self) -> Vec<u64> {
-        (self.seed..self.seed + self.seeds).collect()
+        (0..self.seeds).map(|nth| self.seed.wrapping_add(nth)).collect()
     }
 
     pub fn options(&self) -> Result<Options> {
@@ -77,7 +113,7 @@ impl ScoringArgs {
         })
     }
 
-    /// A folder that cannot be found is no reason to fail: scores are then not cached.
+    /// The file of cached scores; none if they are not cached or the user has no cache folder.
     fn cache_file(&self) -> Option<PathBuf> {
         if self.no_cache { None } else { cache_file(self.cache.as_deref()) }
     }
@@ -93,7 +129,7 @@ pub fn memory() -> Option<u64> {
     crate::doctor::memory().map(|bytes| bytes / rayon::current_num_threads() as u64)
 }
 
-/// Where things are remembered: given, else `FORETELL_CACHE`, else the user's cache folder, if one is known.
+/// The cache folder: given, else `FORETELL_CACHE`, else the user's cache folder, if one is known.
 pub fn cache_folder(given: Option<&Path>) -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let user =

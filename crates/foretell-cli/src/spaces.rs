@@ -3,12 +3,16 @@
 use crate::args::Spaces;
 use crate::output::{self, grouped, short};
 use foretell::architecture::{Field, Scope};
-use foretell::error::Result;
+use foretell::error::{Error, Result};
 use foretell::space::{self, PRESETS, Size, Space};
 use serde_json::{Value, json};
 
 pub fn run(args: &Spaces, json: bool) -> Result<()> {
+    args.limits.check()?;
     match &args.space {
+        None if args.limits.given() => {
+            Err(Error::input("SPACE", "is missing: limits need the name of a space"))
+        }
         None => list(json),
         Some(name) => show(&*space::open(name)?, args, json),
     }
@@ -37,7 +41,7 @@ fn list(json: bool) -> Result<()> {
     }
     if !json {
         output::line(output::table(&["space", "family", "size", "parameters", "about"], rows));
-        output::line(
+        output::prose(
             "\nA file of your own works like a preset: start from `foretell spaces NAME --toml > mine.toml`.",
         );
     }

@@ -1,21 +1,23 @@
-//! `foretell train`: one network, trained for real.
+//! `foretell train`: one network is trained.
 
 use crate::args::{PrecisionArg, Train};
+use crate::interrupt;
 use crate::output::{self, grouped};
+use crate::progress;
 use foretell::architecture::Architecture;
 use foretell::error::{Error, Result};
 use foretell::space;
 use foretell::train::{self, Outcome, Point, Recipe, Watch};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 pub fn run(args: &Train, json: bool) -> Result<()> {
-    let data = args.training.open()?;
-    let recipe = args.training.recipe()?;
-    let network = train::fit(&network(args)?, &data)?;
+    let (network, recipe) = (network(args)?, args.training.recipe()?);
+    let data = args.training.open_for(network.family())?;
+    let network = train::fit(&network, &data)?;
     let name = format!("trained-{}-{}", network.id(), recipe.seed);
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(name));
     let mut curve = Curve::new(&recipe);
@@ -30,11 +32,12 @@ pub fn run(args: &Train, json: bool) -> Result<()> {
         ));
     }
     let (into, pause) = (Some(folder.as_path()), Duration::from_secs_f64(args.save_every));
-    let outcome = match args.precision {
-        PrecisionArg::F32 => train::run_in::<f32>(&network, &data, &recipe, into, pause, &mut curve)?,
-        PrecisionArg::F64 => train::run_in::<f64>(&network, &data, &recipe, into, pause, &mut curve)?,
-    };
+    let outcome = interrupt::patiently(|| match args.precision {
+        PrecisionArg::F32 => train::run_in::<f32>(&network, &data, &recipe, into, pause, &mut curve),
+        PrecisionArg::F64 => train::run_in::<f64>(&network, &data, &recipe, into, pause, &mut curve),
+    });
     curve.finish();
+    let outcome = outcome?;
     let weights = train::weights(&folder);
     if json {
         output::line(json!({
@@ -94,10 +97,9 @@ struct Curve {
 
 impl Curve {
     fn new(recipe: &Recipe) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {eta} to go");
-            ProgressBar::new(recipe.steps).with_style(style.expect("the template is constant"))
-        });
+        let bar = std::io::stderr()
+            .is_terminal()
+            .then(|| ProgressBar::new(recipe.steps).with_style(progress::style()));
         Curve { bar, losses: Vec::new(), said: Instant::now() }
     }
 
@@ -109,6 +111,10 @@ impl Curve {
 }
 
 impl Watch for Curve {
+    fn stop(&self) -> bool {
+        interrupt::asked()
+    }
+
     fn step(&mut self, step: u64, loss: f64) {
         self.losses.push(loss);
         if let Some(bar) = &self.bar {

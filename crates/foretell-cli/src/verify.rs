@@ -5,6 +5,7 @@ use crate::output::{self, grouped};
 use crate::progress::Progress;
 use crate::studies;
 use foretell::error::{Error, Result};
+use foretell::file;
 use foretell::study::{self, Verification, View};
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,8 @@ pub fn run(args: &Verify, json: bool) -> Result<()> {
     let settings = &view.settings;
     let best = view.best(args.k as usize).into_iter().map(|trial| view.architecture(trial));
     let best = best.collect::<Result<Vec<_>>>()?;
-    let (data, recipe) = (args.training.open()?, args.training.recipe()?);
+    let recipe = args.training.recipe()?;
+    let data = args.training.open_for(settings.space.definition().family)?;
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.verified", args.study)));
     let progress = Progress::new("runs", 2 * best.len() as u64 * args.seeds);
     let request = study::Verify { name: &args.study, settings, best: &best, seeds: args.seeds };
@@ -54,6 +56,6 @@ pub fn run(args: &Verify, json: bool) -> Result<()> {
 
 /// What a verification wrote.
 pub fn read(path: &Path) -> Result<Verification> {
-    let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.into(), source })?;
+    let text = file::text(path)?;
     serde_json::from_str(&text).map_err(|e| Error::input(path.display().to_string(), e.to_string()))
 }

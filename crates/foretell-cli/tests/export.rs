@@ -61,13 +61,44 @@ fn a_study_comes_out_as_a_folder_that_every_command_reads() {
     assert!(folder.read("s/README.md").contains("| study | s |"));
     // Another candidate, other formats.
     folder.ok(&["export", "s", "--trial", "3", "--to", "third", "--target", "pytorch", "--no-weights"]);
-    assert_eq!(names(&folder, "third"), ["README.md", "architecture.json", "model.py"]);
+    assert_eq!(names(&folder, "third"), ["README.md", "architecture.json", "model.py", "train.py"]);
     folder.ok(&["export", "s", "--to", "timm", "--target", "timm"]);
     folder.ok(&["export", "s", "--to", "json", "--target", "json"]);
     assert_eq!(names(&folder, "json"), ["architecture.json"]);
     folder.fails(&["export", "s", "--trial", "40", "--to", "no"], 2, "has 40 candidates");
     folder.fails(&["export", "s", "--to", "no", "--target", "onxx"], 2, "unknown format");
     folder.fails(&["export", "t", "--to", "no"], 2, "unknown study");
+}
+
+/// The card is whole, and recommends what is in the folder: train.py is there with and without weights.
+#[test]
+fn the_card_is_whole_and_says_what_is_there() {
+    let folder = Folder::new();
+    folder.ok(&[
+        "search",
+        "--budget",
+        "40",
+        "--name",
+        "s",
+        "--algorithm",
+        "block-wise[population=10,steps=4]",
+    ]);
+    for target in ["huggingface", "pytorch"] {
+        for weights in [&[][..], &["--no-weights"]] {
+            let to = format!("{target}{}", weights.len());
+            let said = folder.ok(&[&["export", "s", "--to", &to, "--target", target], weights].concat()[..]);
+            assert!(said.contains("python train.py"), "{said}");
+            assert!(names(&folder, &to).contains(&"train.py".to_owned()));
+            let card = folder.read(&format!("{to}/README.md"));
+            assert!(card.contains("python train.py --data IMAGES"), "{card}");
+            // The settings end as they do in the study, with the seed among them, and brackets are kept.
+            let settings = card.lines().find(|line| line.starts_with("| settings |")).unwrap();
+            assert!(settings.contains("block-wise\\[population=10,steps=4\\]"), "{settings}");
+            assert!(settings.contains("seed:0") && settings.contains("autoformer-tiny"), "{settings}");
+        }
+    }
+    assert!(folder.read("huggingface1/train.py").contains("from_config"));
+    assert!(folder.read("pytorch1/model.py").contains("def initial"));
 }
 
 #[test]
@@ -148,5 +179,5 @@ fn configurations_of_others_are_counted() {
     std::fs::write(folder.0.join("huge.json"), huge).unwrap();
     folder.fails(&["export", "huge.json", "--to", "huge"], 2, "--no-weights");
     folder.ok(&["export", "huge.json", "--to", "huge", "--no-weights"]);
-    assert_eq!(names(&folder, "huge"), ["README.md", "architecture.json", "config.json"]);
+    assert_eq!(names(&folder, "huge"), ["README.md", "architecture.json", "config.json", "train.py"]);
 }

@@ -377,8 +377,8 @@ fn mistakes_are_named_with_their_cure() {
         ("search --algorithm evolution[block_rate=2]", 2, "not 0 to 1"),
         ("search --algorithm random[batch=x]", 2, "random[batch=x]"),
         ("search --proxy ncs", 2, "did you mean 'nsc'"),
-        ("search --max-params 1k", 4, "the nearest that exists is"),
-        ("search --evaluate train", 2, "is text, and the network reads images"),
+        ("search --max-params 1k", 4, "the smallest network has"),
+        ("search --evaluate train", 2, "vit networks read images"),
         ("search --max-memory 1k", 4, "bytes of memory"),
         ("search --store no/such/folder.db", 1, "no/such/folder.db"),
         ("studies --store nothing.db", 1, "nothing.db"),
@@ -417,7 +417,7 @@ fn latency_is_predicted_and_measured() {
     assert_eq!(model["candidates"].as_u64().unwrap(), first["front"].as_u64().unwrap().min(20));
     let on = folder.json(&format!("{search} --budget 50"));
     assert_eq!((on["study"].as_str(), on["resumed"].as_u64()), (first["study"].as_str(), Some(30)));
-    folder.fails("search --space small.toml --max-latency 1us --budget 5", 4, "milliseconds");
+    folder.fails("search --space small.toml --max-latency 1us --budget 5", 4, "milliseconds were requested");
     folder.fails("search --max-latency fast", 2, "20ms");
     folder.fails("search --max-token-latency 1ms", 2, "no decoders");
     folder.fails("search --max-cache 1M", 2, "no decoders");

@@ -3,6 +3,7 @@
 mod support;
 
 use serde_json::Value;
+use std::process::Command;
 use std::time::{Duration, Instant};
 use support::Folder;
 
@@ -70,6 +71,38 @@ fn training_survives_kills() {
     folder.fails("train net.json --on nowhere", 2, "train.txt and valid.txt");
     folder.fails("train net.json --with stps=3", 2, "unknown field `stps`");
     folder.fails("train net.json --tokeniser words", 2, "bpe:N");
+}
+
+/// Interrupted or terminated, a run writes a checkpoint within half a second and resumes as if nothing had happened.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_resumes_where_it_stopped() {
+    let folder = folder();
+    folder.write("net.json", NETWORK);
+    let train = "train net.json --on text.txt --with steps=300 --with tokens=32 --with validate_every=100 --with dropout=0.1 \
+                 --save-every 1000000";
+    folder.ok(&format!("{train} -o whole"));
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let into = format!("stopped-{signal}");
+        let child = folder.command(&format!("{train} -o {into}")).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(700));
+        let asked = Instant::now();
+        Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{error}");
+        assert!(asked.elapsed() < Duration::from_millis(1500), "{:?}", asked.elapsed());
+        assert!(error.contains("of 300") && error.contains(&into) && error.contains("resumes"), "{error}");
+        let checkpoints = std::fs::read_dir(folder.0.join(&into)).unwrap().count();
+        assert_eq!(checkpoints, 1, "there is one checkpoint: {error}");
+        assert!(!folder.0.join(&into).join("checkpoint-0000000300").exists(), "it was too late");
+        folder.ok(&format!("{train} -o {into}"));
+        for file in ["weights", "training"] {
+            let path = format!("checkpoint-0000000300/{file}.safetensors");
+            let [a, b] = ["whole", &into].map(|run| folder.bytes(&format!("{run}/{path}")));
+            assert!(a == b, "{file} differs after SIG{signal}");
+        }
+    }
 }
 
 #[test]

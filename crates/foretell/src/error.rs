@@ -117,6 +117,16 @@ pub enum Error {
         /// What was found.
         what: String,
     },
+    /// A training run that was asked to stop.
+    #[error("training interrupted after step {step} of {steps}{}", kept_in(checkpoint))]
+    Interrupted {
+        /// Steps done.
+        step: u64,
+        /// Steps of the whole run.
+        steps: u64,
+        /// The folder with the checkpoint that the run resumes from, if it writes any.
+        checkpoint: Option<PathBuf>,
+    },
     /// A proxy that has no meaning for this architecture.
     #[error("{proxy} is not defined here: {reason}")]
     NotDefined {
@@ -163,6 +173,7 @@ impl Error {
             Error::StoreVersion { .. } => "store-version",
             Error::Busy { .. } => "busy",
             Error::Diverged { .. } => "diverged",
+            Error::Interrupted { .. } => "interrupted",
             Error::NotDefined { .. } => "not-defined",
             Error::Degenerate { .. } => "degenerate",
             Error::NonFinite { .. } => "non-finite",
@@ -203,4 +214,8 @@ impl Error {
 
 fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
+}
+
+fn kept_in(checkpoint: &Option<PathBuf>) -> String {
+    checkpoint.as_ref().map_or(String::new(), |folder| format!("; the checkpoint is in {}", folder.display()))
 }

@@ -24,8 +24,7 @@ pub fn read(config: &Value, folder: &Path) -> Result<Architecture> {
     let kind = config.get("model_type").and_then(Value::as_str).unwrap_or_default();
     if kind.starts_with("foretell_") {
         let path = folder.join("architecture.json");
-        let text =
-            std::fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
+        let text = crate::file::text(&path)?;
         let place = || path.display().to_string();
         let value =
             serde_json::from_str(&text).map_err(|e| Error::input(place(), format!("is not JSON: {e}")))?;

@@ -16,8 +16,8 @@
 //! 12. [`report`]: a study as one page, its charts as drawings.
 //! 13. [`export`]: a network as a folder that trains today; [`hub`]: networks of others as architectures.
 //!
-//! [`seed`] makes every random generator, [`catalogue`] finds things by name, [`error`] says what went wrong and what
-//! to do about it.
+//! [`seed`] makes every random generator, [`catalogue`] finds things by name, [`file`] reads files up to a limit, [`units`]
+//! writes counts, [`error`] says what went wrong and what to do about it.
 //!
 //! ```
 #![doc = include_str!("../examples/pipeline.rs")]
@@ -32,6 +32,7 @@ pub mod discover;
 pub mod engine;
 pub mod error;
 pub mod export;
+pub mod file;
 pub mod hub;
 pub mod latency;
 pub mod network;
@@ -46,6 +47,7 @@ pub mod space;
 pub mod store;
 pub mod study;
 pub mod train;
+pub mod units;
 
 /// The README's snippets are compiled with the tests.
 #[cfg(doctest)]

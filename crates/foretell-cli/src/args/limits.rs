@@ -3,20 +3,21 @@
 use super::value::number;
 use clap::{Args, ValueEnum};
 use foretell::architecture::Counter;
+use foretell::error::{Error, Result};
 use foretell::space::{Bound, Limits};
 
 #[derive(Args)]
 pub struct LimitArgs {
-    /// At least so many parameters, e.g. 5M.
+    /// Minimum number of parameters, e.g. 5M.
     #[arg(long, value_name = "N", value_parser = number)]
     pub min_params: Option<u64>,
-    /// At most so many parameters, e.g. 6M or 1.5G.
+    /// Maximum number of parameters, e.g. 6M or 1.5G.
     #[arg(long, value_name = "N", value_parser = number)]
     pub max_params: Option<u64>,
-    /// At least so many multiply-adds per input.
+    /// Minimum number of multiply-adds per input.
     #[arg(long, value_name = "N", value_parser = number)]
     pub min_flops: Option<u64>,
-    /// At most so many multiply-adds per input, e.g. 1.3G.
+    /// Maximum number of multiply-adds per input, e.g. 1.3G.
     #[arg(long, value_name = "N", value_parser = number)]
     pub max_flops: Option<u64>,
     /// How multiply-adds are counted.
@@ -45,6 +46,15 @@ impl LimitArgs {
                 FlopsCounter::Exact => Counter::Exact,
                 FlopsCounter::Published => Counter::Published,
             },
+        }
+    }
+
+    /// Refuses a counter where no multiply-adds are counted.
+    pub fn check(&self) -> Result<()> {
+        let counted = self.min_flops.is_some() || self.max_flops.is_some();
+        match matches!(self.flops, FlopsCounter::Published) && !counted {
+            true => Err(Error::input("--flops", "has no effect without --min-flops or --max-flops")),
+            false => Ok(()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Tables of trained networks, as they are asked for.
 
-use super::value::assignment;
+use super::value::{assignment, whole};
 use clap::Args;
 use foretell::benchmark::{Benchmark, Column};
 use foretell::error::{Error, Result};
@@ -13,7 +13,7 @@ pub struct TableArgs {
     #[arg(long)]
     pub target: Option<String>,
     /// Only N networks, evenly spread over the table.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<1, 1_000_000_000>)]
     pub limit: Option<usize>,
     /// Only rows with this value in a text column, e.g. device=arm.
     #[arg(long = "where", value_name = "COLUMN=VALUE")]

@@ -1,10 +1,12 @@
 //! What networks are trained on and how, and who says how good they are.
 
-use super::value::{assignment, seconds};
+use super::value::{assignment, seconds, whole};
 use clap::Args;
+use foretell::architecture::Family;
 use foretell::data::{Data, Tokeniser};
 use foretell::error::{Error, Result};
-use foretell::space::Space;
+use foretell::file;
+use foretell::space::{self, Space};
 use foretell::study::{Evaluator, External, Table, Trained};
 use foretell::train::Recipe;
 use std::path::PathBuf;
@@ -16,40 +18,44 @@ use std::time::Duration;
 pub struct EvaluateArgs {
     /// Evaluate by a benchmark of trained networks, exactly those: its name, or name:column; or by training: train. etas
     /// asks while it searches, the others about their best in the end.
-    #[arg(long, value_name = "TABLE[:COLUMN]|train", conflicts_with = "evaluate_with")]
+    #[arg(long, value_name = "TABLE[:COLUMN]|train", group = "judge")]
     pub evaluate: Option<String>,
     #[command(flatten)]
     pub training: TrainingArgs,
     /// Evaluate by a command, run by sh: {dir} is a folder with architecture.json and counts.json; the last line that it
     /// prints is the value.
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", group = "judge")]
     pub evaluate_with: Option<String>,
     /// Small values are good. For a table its column says so.
-    #[arg(long)]
+    #[arg(long, requires = "judge")]
     pub evaluate_lower: bool,
     /// How many of the best are evaluated in the end.
-    #[arg(long, value_name = "K", default_value_t = 5)]
+    #[arg(long, value_name = "K", default_value_t = 5, requires = "judge", value_parser = whole::<1, 1_000_000>)]
     pub evaluate_top: usize,
     /// Seconds after which the command is ended with all it started.
-    #[arg(long, value_name = "SECONDS", default_value_t = 86_400.0, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 86_400.0, requires = "evaluate_with", value_parser = seconds)]
     pub evaluate_timeout: f64,
     /// How often a command that failed is run again.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "evaluate_with", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub evaluate_retries: u32,
     /// Run evaluations that failed before again.
     #[arg(long)]
     pub retry_failed: bool,
     /// The folder that holds the benchmarks. Default: FORETELL_BENCHMARKS, else
     /// ../shared/benchmarks; what ships with the program is always there.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", requires = "evaluate")]
     pub data: Option<PathBuf>,
 }
 
 impl EvaluateArgs {
     pub fn evaluator(&self, space: &dyn Space) -> Result<Option<Arc<dyn Evaluator>>> {
         if self.evaluate.as_deref() == Some("train") {
-            let (data, recipe) = (self.training.open()?, self.training.recipe()?);
+            let recipe = self.training.recipe()?;
+            let data = self.training.open_for(space.definition().family)?;
             return Ok(Some(Arc::new(Trained::new(data, recipe, space)?)));
+        }
+        if let Some(option) = self.training.given() {
+            return Err(Error::input(option, "has no effect without --evaluate train"));
         }
         if let Some(table) = &self.evaluate {
             return Ok(Some(Arc::new(Table::find(self.data.as_deref(), table, self.evaluate_lower)?)));
@@ -58,6 +64,25 @@ impl EvaluateArgs {
         let limit = Duration::from_secs_f64(self.evaluate_timeout);
         Ok(Some(Arc::new(External::new(command, limit, self.evaluate_retries, self.evaluate_lower)?)))
     }
+}
+
+fn reads_text(family: &dyn Family) -> bool {
+    family.knows("vocab_size")
+}
+
+/// The error of a network that reads images where no data was given.
+fn no_images(family: &dyn Family) -> Error {
+    let text = space::PRESETS.iter().filter_map(|(name, _)| {
+        space::preset(name).ok().filter(|space| reads_text(space.definition().family)).map(|_| *name)
+    });
+    let message = format!(
+        "is missing: {} networks read images, and only text ships with the program. Pass --on FOLDER with images, as \
+         train/CLASS/*.png and valid/CLASS/*.png (docs/train.md lists all layouts). Spaces whose networks can use the \
+         shipped text: {}",
+        family.name(),
+        text.collect::<Vec<_>>().join(", ")
+    );
+    Error::input("--on", message)
 }
 
 /// What networks are trained on, and how.
@@ -69,8 +94,8 @@ pub struct TrainingArgs {
     /// How text becomes tokens: bytes, or bpe:N for N byte pairs learned from it.
     #[arg(long, value_name = "bytes|bpe:N", default_value = "bytes", value_parser = |text: &str| text.parse::<Tokeniser>().map_err(|e| e.to_string()))]
     pub tokeniser: Tokeniser,
-    /// The side that image files are brought to.
-    #[arg(long, value_name = "PIXELS")]
+    /// The side that image files are scaled to.
+    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub image_size: Option<u32>,
     /// A recipe (.toml): steps, batch, optimiser, rate and so on.
     #[arg(long, value_name = "FILE")]
@@ -81,22 +106,44 @@ pub struct TrainingArgs {
 }
 
 impl TrainingArgs {
-    pub fn open(&self) -> Result<Data> {
-        match &self.on {
+    /// The data for networks of a family. Only language models can do without data of the user.
+    pub fn open_for(&self, family: &dyn Family) -> Result<Data> {
+        let data = match &self.on {
             Some(path) => {
                 let cache = crate::scoring::cache_folder(None).map(|folder| folder.join("tokens"));
-                Data::open(path, self.tokeniser, cache.as_deref(), self.image_size)
+                Data::open(path, self.tokeniser, cache.as_deref(), self.image_size)?
             }
-            None => Data::demo(self.tokeniser),
+            None if reads_text(family) => Data::demo(self.tokeniser)?,
+            None => return Err(no_images(family)),
+        };
+        match &data {
+            Data::Text(_) if self.image_size.is_some() => {
+                Err(Error::input("--image-size", "has no effect on text"))
+            }
+            Data::Images(_) if self.tokeniser != Tokeniser::Bytes => {
+                Err(Error::input("--tokeniser", "has no effect on images"))
+            }
+            _ => Ok(data),
         }
+    }
+
+    /// The first option that was given, if any was.
+    fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("--on", self.on.is_some()),
+            ("--tokeniser", self.tokeniser != Tokeniser::Bytes),
+            ("--image-size", self.image_size.is_some()),
+            ("--recipe", self.recipe.is_some()),
+            ("--with", !self.with.is_empty()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
 
     pub fn recipe(&self) -> Result<Recipe> {
         let mut values = match &self.recipe {
             Some(path) => {
                 let place = path.display().to_string();
-                let text = std::fs::read_to_string(path)
-                    .map_err(|source| Error::Read { path: path.clone(), source })?;
+                let text = file::text(path)?;
                 let recipe = Recipe::parse(&text).map_err(|e| e.at(place))?;
                 serde_json::to_value(recipe).expect("a recipe is plain data")
             }

@@ -18,10 +18,16 @@ pub fn number(text: &str) -> std::result::Result<u64, String> {
     if (0.0..1e19).contains(&value) { Ok(value.round() as u64) } else { Err(wrong()) }
 }
 
+/// A whole number from `LEAST` to `MOST`.
+pub fn whole<const LEAST: usize, const MOST: usize>(text: &str) -> std::result::Result<usize, String> {
+    let value = text.parse().ok().filter(|value| (LEAST..=MOST).contains(value));
+    value.ok_or_else(|| format!("'{text}' is not a whole number from {LEAST} to {MOST}"))
+}
+
 /// A plausible number of seconds.
 pub fn seconds(text: &str) -> std::result::Result<f64, String> {
     let value = text.parse::<f64>().ok().filter(|value| (1e-3..=1e9).contains(value));
-    value.ok_or_else(|| format!("'{text}' is not a number of seconds"))
+    value.ok_or_else(|| format!("'{text}' is not a number of seconds from 0.001 to 1000000000"))
 }
 
 /// `20ms`, `1.5s`, `300us`: seconds.

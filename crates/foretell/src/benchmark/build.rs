@@ -79,8 +79,7 @@ impl Plan {
     /// Reads a configuration, its space and its data, and draws the networks.
     pub fn read(path: &Path) -> Result<Self> {
         let place = path.display().to_string();
-        let text =
-            std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.into(), source })?;
+        let text = crate::file::text(path)?;
         let config: Config =
             toml::from_str(&text).map_err(|e| Error::input(place.as_str(), e.to_string()))?;
         let beside = path.parent().unwrap_or(Path::new("."));
@@ -161,7 +160,7 @@ impl Plan {
             }
             let again = config.repeat > 0 && place % config.repeat == 0;
             for seed in 0..if again { config.seeds.max(1) } else { 1 } {
-                let recipe = Recipe { seed: config.recipe.seed + seed, ..config.recipe.clone() };
+                let recipe = Recipe { seed: config.recipe.seed.wrapping_add(seed), ..config.recipe.clone() };
                 jobs.push(Job { architecture: network.clone(), recipe });
             }
         }

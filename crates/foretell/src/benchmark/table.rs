@@ -2,6 +2,7 @@
 
 use super::Column;
 use crate::error::{Error, Result};
+use crate::file;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::path::Path;
@@ -52,7 +53,7 @@ pub(super) fn repeats(folder: &Path, name: &str) -> Result<Vec<Row>> {
 }
 
 fn text(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.into(), source })
+    file::decoded(path, file::bytes(path)?)
 }
 
 fn jsonl(path: &Path) -> Result<Vec<Row>> {

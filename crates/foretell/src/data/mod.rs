@@ -94,7 +94,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path).map_err(|source| Error::Read { path: path.into(), source })
+    crate::file::bytes(path)
 }
 
 /// How many of `all` are for training where nobody says.

@@ -138,7 +138,7 @@ pub fn run(
     (0..=plan.evolution.unaries.min(FILLED)).for_each(|unaries| bank.fill(unaries));
     let filled = start.elapsed().as_secs_f64();
     let parts = (0..plan.splits)
-        .map(|nth| one(bank, &facts, &counts, plan, plan.evolution.seed + nth, done))
+        .map(|nth| one(bank, &facts, &counts, plan, plan.evolution.seed.wrapping_add(nth), done))
         .collect::<Result<Vec<_>>>()?;
     let taus = |of: &dyn Fn(&Part) -> Option<f64>| {
         Spread::of(&parts.iter().map(|part| of(part).unwrap_or(0.0)).collect::<Vec<_>>())

@@ -166,6 +166,7 @@ fn encoded(network: &Network) -> Vec<u8> {
 /// Every whole network of a file, and where the last one ends.
 fn read(path: &Path, settings: &Settings) -> Result<(FxHashMap<String, Network>, u64)> {
     let failed = |source| Error::Read { path: path.to_path_buf(), source };
+    crate::file::regular(path)?;
     let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
     let mut line = String::new();
     file.read_line(&mut line).map_err(failed)?;

@@ -71,18 +71,16 @@ fn text(export: &Export, about: &str, code: &str) -> String {
     let origin: String =
         export.origin.iter().map(|(what, which)| format!("| {what} | {} |\n", plain(which))).collect();
     let train = match source(a).task {
-        _ if export.weights.is_none() => String::new(),
         Task::Image => {
             "python train.py --data IMAGES    # a folder per class; without --data made-up images\n"
-                .to_owned()
         }
-        _ => "python train.py --data text.txt\n".to_owned(),
+        _ => "python train.py --data text.txt\n",
     };
     let state = match export.weights {
         Some(_) => "It is **not trained**: the weights are those it was scored with, drawn at random.",
-        None => "It is **not trained**, and there are no weights in this folder.",
+        None => "It is **not trained**, and there are no weights in this folder: training draws them.",
     };
-    let train = if train.is_empty() || code.contains("timm") {
+    let train = if code.contains("timm") {
         String::new()
     } else {
         format!(
@@ -101,8 +99,35 @@ fn text(export: &Export, about: &str, code: &str) -> String {
     )
 }
 
-/// Text that somebody else chose, without what Markdown or HTML would make of it.
+/// The most characters of one line of the card's table.
+const LINE: usize = 2000;
+
+/// Text that somebody else chose, without what Markdown or HTML would make of it. Text that is too long ends after a
+/// whole word.
 fn plain(text: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || " -_.,:;=+()/^'".contains(c) { c } else { '?' };
-    text.chars().take(200).map(safe).collect()
+    let safe = |c: char| match c {
+        '[' | ']' => format!("\\{c}"),
+        c if c.is_ascii_alphanumeric() || " -_.,:;=+()/^'".contains(c) => c.to_string(),
+        _ => "?".to_owned(),
+    };
+    if text.chars().count() <= LINE {
+        return text.chars().map(safe).collect();
+    }
+    let beginning: String = text.chars().take(LINE).collect();
+    let end = beginning.rfind([' ', ',']).unwrap_or(beginning.len());
+    beginning[..end].chars().map(safe).collect::<String>() + " …"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_ends_after_a_whole_word() {
+        assert_eq!(plain("block-wise[steps=2]<b>"), "block-wise\\[steps=2\\]?b?");
+        let text = plain(&"word ".repeat(1000));
+        assert!(text.ends_with("word …") && text.len() < LINE + 10, "{text}");
+        let settings = "space:autoformer-tiny,".repeat(20);
+        assert_eq!(plain(&settings), settings);
+    }
 }

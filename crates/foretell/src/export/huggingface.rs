@@ -58,10 +58,8 @@ impl Format for HuggingFace {
         }
         files.push(("config.json".to_owned(), pretty(&Value::Object(config))));
         let naming = if custom { Naming::Exported } else { Naming::Stock };
-        if let Some(weights) = tensors(export, naming)? {
-            files.push(weights);
-            files.push(("train.py".to_owned(), source.train(Some(auto), &card::constants(a)).into_bytes()));
-        }
+        files.extend(tensors(export, naming)?);
+        files.push(("train.py".to_owned(), source.train(Some(auto), &card::constants(a)).into_bytes()));
         files.push(("README.md".to_owned(), card::huggingface(export, auto, custom).into_bytes()));
         Ok(files)
     }

@@ -23,11 +23,9 @@ impl Format for PyTorch {
         let mut files = vec![
             ("model.py".to_owned(), source.model(&Sizes::of(a).literal(), false).into_bytes()),
             ("README.md".to_owned(), card::pytorch(export).into_bytes()),
+            ("train.py".to_owned(), source.train(None, &card::constants(a)).into_bytes()),
         ];
-        if let Some(weights) = tensors(export, Naming::Module)? {
-            files.push(weights);
-            files.push(("train.py".to_owned(), source.train(None, &card::constants(a)).into_bytes()));
-        }
+        files.extend(tensors(export, Naming::Module)?);
         Ok(files)
     }
 }

@@ -30,6 +30,15 @@ pub use weights::{Layout, Param, Supernet, Weights};
 use crate::architecture::Architecture;
 use crate::engine::scalar::Scalar;
 
+/// Whether a training pass of this network drops anything: numbers, or from the second block on whole branches.
+pub fn has_dropout(architecture: &Architecture) -> bool {
+    match architecture.family().name() {
+        "llama" | "recurrent" => false,
+        "vit" | "pit" | "shunted" => architecture.depth() > 1,
+        _ => true,
+    }
+}
+
 /// What a network is fed: samples one after the other.
 #[derive(Debug, Clone)]
 pub enum Input<S> {

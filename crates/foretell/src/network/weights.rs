@@ -150,7 +150,7 @@ impl<S: Scalar> Weights<S> {
 
     /// Weights from a safetensors file, named in any way of [`Naming`]. Tensors it has beyond these are refused.
     pub fn read(architecture: &Architecture, path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
+        let bytes = crate::file::bytes(path)?;
         let file = parse(&bytes, path)?;
         let first = &architecture.tensors()[0];
         let holds = |naming: &&Naming| held(&file, &naming.parts(architecture, first)[0]).is_some();
@@ -166,7 +166,7 @@ impl<S: Scalar> Weights<S> {
         path: &Path,
         rename: &dyn Fn(&str) -> String,
     ) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
+        let bytes = crate::file::bytes(path)?;
         let names = |tensor: &Tensor| vec![rename(&tensor.name())];
         Self::take(architecture, &parse(&bytes, path)?, path, &names, &|_| false)
     }

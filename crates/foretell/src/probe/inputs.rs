@@ -34,7 +34,7 @@ impl Inputs {
     /// Reads a safetensors file: `images` of N x C x H x W with `targets`, or `input_ids` of N x T (`tokens` of T x N,
     /// steps first) with `labels` and `token_type_ids`; and, if wanted, `cotangent`, `noise` and `curve_basis`.
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
+        let bytes = crate::file::bytes(path)?;
         let wrong = |message: String| Error::input(path.display().to_string(), message);
         let file = safetensors::SafeTensors::deserialize(&bytes).map_err(|e| wrong(e.to_string()))?;
         let floats = |name: &str| match file.tensor(name) {
@@ -186,7 +186,14 @@ fn drawn<S: Scalar>(setting: &Setting, pass: &Pass) -> Input<S> {
 
 fn given<S: Scalar>(architecture: &Architecture, given: &Inputs, pass: &Pass) -> Result<Input<S>> {
     let wrong = |message: String| Err(Error::input("inputs", message));
-    let batch = if pass.batch == 0 { given.batch } else { pass.batch.min(given.batch) };
+    if pass.batch > given.batch {
+        let message = format!("{} samples were requested; the given inputs hold {}", pass.batch, given.batch);
+        return Err(Error::input("batch", message));
+    }
+    if pass.tokens > 0 {
+        return Err(Error::input("tokens", "has no effect: the given inputs have a length of their own"));
+    }
+    let batch = if pass.batch == 0 { given.batch } else { pass.batch };
     let get = |key| field(architecture, key);
     if let (Some(side), Some(channels), Some(classes)) =
         (get("image_size"), get("channels"), get("num_classes"))

@@ -35,8 +35,23 @@ fn several(pass: &Pass, batch: usize) -> (usize, usize) {
     }
 }
 
+/// Bytes of the pixels or tokens that a pass is fed with, where it says how many samples it takes.
+fn input_bytes<S: Scalar>(setting: &Setting, pass: &Pass) -> u64 {
+    let get = |key| super::inputs::field(setting.architecture, key);
+    let sample = match (get("image_size"), get("channels")) {
+        (Some(side), Some(channels)) => channels * side * side * size_of::<S>() as u64,
+        _ => pass.tokens.max(1) as u64 * size_of::<u32>() as u64,
+    };
+    sample.saturating_mul(pass.batch as u64)
+}
+
 /// Refuses a pass whose peak exceeds `budget` bytes, before anything is allocated.
 pub fn within<S: Scalar>(setting: &Setting, pass: &Pass, budget: u64) -> Result<()> {
+    // The input of a huge batch alone takes long to draw.
+    let needed = input_bytes::<S>(setting, pass);
+    if needed > budget {
+        return Err(Error::Memory { needed, budget });
+    }
     let needed = peak_bytes::<S>(setting, pass)?;
     if needed > budget { Err(Error::Memory { needed, budget }) } else { Ok(()) }
 }

@@ -9,8 +9,9 @@
 //! - Paper: none. A set score, as dss++ and NTSR are.
 //! - Direction: higher is better. Cost: that of its members together.
 //! - Departures: members set no fields of the architecture unless they look at the shape alone.
-use super::formula::{call, split};
+use super::formula::call;
 use super::prelude::*;
+use super::split;
 use super::{Request, ranks};
 
 /// The word that introduces a blend.
@@ -20,6 +21,9 @@ pub(super) const NAME: &str = "blend";
 pub(super) struct Blend {
     members: Vec<(f64, Request)>,
 }
+
+/// The largest magnitude of a weight.
+const MOST: f64 = 1e6;
 
 const SHAPE: &About = &About {
     name: NAME,
@@ -41,9 +45,10 @@ impl Blend {
             let weight: f64 = weight.trim().parse().map_err(|_| wrong())?;
             let request = Request::parse(proxy)?;
             let drawn = request.about().drawn() && !request.overrides.is_empty();
-            if !weight.is_finite() || drawn || request.is_set_score() {
-                let message =
-                    format!("'{part}': a member has a finite weight, a score of its own, and sets no field");
+            if weight.is_nan() || weight.abs() > MOST || drawn || request.is_set_score() {
+                let message = format!(
+                    "'{part}': a member has a weight of at most {MOST}, a score of its own, and sets no field"
+                );
                 return Err(Error::input(text, message));
             }
             Ok((weight, request))

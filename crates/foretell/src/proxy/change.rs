@@ -1,9 +1,13 @@
 //! Options common to all proxies that run a network: how the passes they ask for are changed.
 
 use super::Score;
+use super::range::{self, Range};
 use crate::architecture::Architecture;
-use crate::probe::{Derivative, Feed, Layers, Loss, Pass, natural};
+use crate::error::{Error, Result};
+use crate::network::has_dropout;
+use crate::probe::{Derivative, Feed, Fold, Layers, Loss, Pass, natural};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 /// Changes to the passes and layers of a proxy; what is not said stays as the proxy has it.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -18,6 +22,9 @@ pub struct Change {
     normalise: bool,
     nan: Nan,
 }
+
+/// The values that the numeric options of a [`Change`] may take.
+pub const SHARED_RANGES: &[Range] = &[Range::whole("batch", 1, 65_536), Range::whole("tokens", 1, 1_048_576)];
 
 /// What becomes of terms that are not finite.
 #[derive(Debug, Clone, Copy, Default, Deserialize, PartialEq)]
@@ -53,6 +60,61 @@ pub const SHARED: &[(&str, &str, &str)] = &[
 ];
 
 impl Change {
+    /// Reads options by name; numbers must lie inside [`SHARED_RANGES`].
+    pub(super) fn read(options: Map<String, Value>) -> Result<Self> {
+        range::check(SHARED_RANGES, &options)?;
+        serde_json::from_value(Value::Object(options)).map_err(|e| Error::input("", e.to_string()))
+    }
+
+    /// Refuses options that no proxy can honour for this family.
+    pub(super) fn check_family(&self, architecture: &Architecture, passes: &[Pass]) -> Result<()> {
+        let family = architecture.family();
+        let idle = |option: &str, why: &str| {
+            Err(Error::input(option, format!("has no effect on {}: {why}", family.name())))
+        };
+        match passes.is_empty() {
+            true => Ok(()),
+            _ if self.train == Some(true) && !has_dropout(architecture) => {
+                idle("train", "this network has no dropout")
+            }
+            _ if self.tokens.is_some() && !family.knows("vocab_size") => idle("tokens", "it reads images"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses options that changed nothing about a score: none of the passes is changed by them, there is no term, or
+    /// the layers were never `looked` at.
+    pub(super) fn check_effect(&self, passes: &[Pass], score: &Score, looked: bool) -> Result<()> {
+        let idle = |option: &str, why: &str| Err(Error::input(option, format!("has no effect: {why}")));
+        let data = |pass: &Pass| !matches!(pass.derivative, Derivative::Curve { .. });
+        let folds =
+            |pass: &Pass| matches!(pass.derivative, Derivative::Samples(fold, _) if fold != Fold::Halves);
+        let fed = passes.iter().any(data);
+        for (option, given) in [("feed", self.feed.is_some()), ("batch", self.batch.is_some())] {
+            if given && !fed {
+                return idle(option, "the proxy feeds the network no batch");
+            }
+        }
+        for (option, given) in [("tokens", self.tokens.is_some()), ("train", self.train == Some(true))] {
+            if given && passes.is_empty() {
+                return idle(option, "the proxy runs no network");
+            }
+        }
+        if self.loss.is_some() && passes.iter().all(|pass| pass.loss == Loss::None) {
+            return idle("loss", "the proxy differentiates no loss");
+        }
+        if self.layers.is_some() && !looked && !passes.iter().any(folds) {
+            return idle("layers", "the proxy chooses no layers by kind");
+        }
+        let summed = !score.terms.is_empty() && score.parts.is_empty();
+        for (option, given) in [("normalise", self.normalise), ("nan", self.nan == Nan::Ignore)] {
+            if given && !summed {
+                return idle(option, "the score is not a sum of terms");
+            }
+        }
+        Ok(())
+    }
+
     /// A pass as it is to be run.
     pub fn apply(&self, mut pass: Pass, architecture: &Architecture) -> Pass {
         pass.feed = self.feed.unwrap_or(pass.feed);

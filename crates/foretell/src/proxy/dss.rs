@@ -12,13 +12,13 @@
 //!   carries no signal through layer norms. As released, Q, K and V are one matrix (`qkv=fused`), the head counts too
 //!   (`head=1` or 2), and weights keep their sign (`weights=signed`).
 use super::prelude::*;
-use super::synaptic_diversity::{Qkv, diversity};
+use super::synaptic_diversity::{Qkv, diversity, joint};
 
 /// See the [module documentation](self).
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dss {
-    qkv: Qkv,
+    qkv: Option<Qkv>,
     product: Product,
     weights: Taken,
     head: u8,
@@ -57,6 +57,7 @@ pub(super) const ABOUT: &About = &About {
     paper: "TF-TAS (Zhou et al., 2022); T-Razor eq. 8 and 9",
     cost: Cost::Backward,
     options: OPTIONS,
+    ranges: RANGES,
     variants: &[
         ("published", "qkv=fused"),
         ("released", "qkv=none,weights=signed"),
@@ -66,6 +67,8 @@ pub(super) const ABOUT: &About = &About {
     published: "AutoFormer .66/.80, .65/.82, .64/.84 (ETAS); .697, .615, .306 (T-Razor)",
     ..About::SHAPE
 };
+
+pub(super) const RANGES: &[Range] = &[Range::whole("head", 0, 100)];
 
 pub(super) const OPTIONS: &[(&str, &str, &str)] = &[
     ("qkv", "split", "split: Q, K, V apart; fused: one matrix; none: left out"),
@@ -88,6 +91,11 @@ impl Dss {
     /// Terms of diversity and of saliency, in this order, each with its block.
     pub(super) fn terms(&self, about: &'static About, seen: &Signals) -> Result<(Vec<Term>, Vec<Term>)> {
         let observed = seen.pass(&self.pass(seen.architecture))?;
+        let qkv = joint(&observed, self.qkv, seen)?;
+        let headed = |layer: Layer| layer.tensor.role.part() == Part::Head;
+        if self.head > 0 && !observed.layers(Layers::Linear).any(headed) {
+            return Err(seen.idle("head", "it has no classifier"));
+        }
         let (mut diverse, mut salient, mut zero) = (Vec::new(), Vec::new(), true);
         for layer in observed.layers(Layers::Linear) {
             let (tensor, part) = (layer.tensor, layer.tensor.role.part());
@@ -105,7 +113,7 @@ impl Dss {
             };
             zero = zero && layer.gradient.sum(f64::abs) == 0.0;
             if attention {
-                let value = diversity(about, &observed, &layer, self.qkv)?;
+                let value = diversity(about, &observed, &layer, qkv)?;
                 diverse.push(Term::of(format!("{} diversity", tensor.name()), tensor.block, value));
             } else {
                 let product = |g: f64, w: f64| {

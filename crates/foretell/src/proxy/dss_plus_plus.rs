@@ -22,6 +22,7 @@ pub(super) const ABOUT: &About = &About {
     paper: "T-Razor eq. 10",
     cost: Cost::Backward,
     options: OPTIONS,
+    ranges: super::dss::RANGES,
     parts: &["diversity", "saliency"],
     departures: "ties share their average rank",
     published: "AutoFormer .716, .664, .431 (T-Razor)",

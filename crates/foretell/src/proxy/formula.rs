@@ -22,7 +22,8 @@ mod text;
 
 pub use operator::{Binary, Sheet, Unary};
 pub use statistic::{Element, Statistic};
-pub(super) use text::{call, split};
+pub(super) use text::call;
+pub use text::split;
 
 use super::prelude::*;
 

@@ -16,7 +16,7 @@ use super::prelude::*;
 #[serde(default, deny_unknown_fields)]
 pub struct HeadImportance {
     of: Of,
-    rows: usize,
+    rows: Option<usize>,
 }
 
 #[derive(Debug, Deserialize, Clone, Copy, PartialEq)]
@@ -28,9 +28,12 @@ enum Of {
 
 impl Default for HeadImportance {
     fn default() -> Self {
-        HeadImportance { of: Of::Weights, rows: 128 }
+        HeadImportance { of: Of::Weights, rows: None }
     }
 }
+
+/// Rows below which a matrix is left out where nothing else is said.
+const ROWS: usize = 128;
 
 pub(super) const ABOUT: &About = &About {
     name: "head-importance",
@@ -42,6 +45,7 @@ pub(super) const ABOUT: &About = &About {
         ("of", "weights", "weights (as released) or heads (as printed)"),
         ("rows", "128", "matrices with fewer stored rows are left out"),
     ],
+    ranges: &[Range::whole("rows", 0, 1_000_000)],
     variants: &[("published", "loss=sum,train=true"), ("paper", "of=heads")],
     departures: "weights instead of head outputs by default, as released",
     published: "FlexiBERT .050/.171; GPT-2 .861/.971 (LPZero)",
@@ -65,13 +69,16 @@ impl Proxy for HeadImportance {
     fn score(&self, seen: &Signals) -> Result<Score> {
         let observed = seen.pass(&self.pass())?;
         if self.of == Of::Heads {
+            if self.rows.is_some() {
+                return Err(Error::input("rows", "has no effect together with of=heads"));
+            }
             return heads(seen, &observed);
         }
         // A decoder's fused matrices are no operator of their own: all its matrices are looked at.
         let decoder = matches!(seen.architecture.family().name(), "gpt2" | "transformer-xl" | "llama");
         let usual = if decoder { Layers::Linear } else { Layers::Operator };
         let score = observed.sum(ABOUT, usual, |layer| {
-            Ok(if layer.weight.rows() >= self.rows { layer.saliency() } else { f64::NAN })
+            Ok(if layer.weight.rows() >= self.rows.unwrap_or(ROWS) { layer.saliency() } else { f64::NAN })
         })?;
         let kept: Vec<Term> = score.terms.into_iter().filter(|term| !term.value.is_nan()).collect();
         Ok(Score { notes: score.notes, ..Score::sum(kept) })

@@ -44,6 +44,7 @@ pub(super) const ABOUT: &About = &About {
         ("layer", "1", "which recurrent layer, from 1"),
         ("over", "units", "units (as released) or samples (as printed)"),
     ],
+    ranges: &[Range::whole("layer", 1, 1000)],
     departures: "a correlation of hidden units, as released, not of inputs",
     published: "NAS-Bench-NLP layers 1 to 3: .372/.524, .314/.457, .247/.367",
     ..About::SHAPE

@@ -46,6 +46,7 @@ pub(super) const ABOUT: &About = &About {
         ("of", "covariance", "which Jacobian score: covariance or cosine"),
         ("amplitude", "10", "of the noise, in tenths: 0.1, 10, 100"),
     ],
+    ranges: &[Range::real("amplitude", 0.1, 1e6)],
     published: "NAS-Bench-NLP -.259/-.396, cosine -.273/-.410, with their sign",
     ..About::SHAPE
 };
@@ -69,11 +70,8 @@ impl Proxy for LargeNoise {
         vec![noisy(architecture, 0.0), noisy(architecture, self.amplitude)]
     }
     fn score(&self, seen: &Signals) -> Result<Score> {
-        if !(0.1..=1e6).contains(&self.amplitude) {
-            return Err(Error::input(
-                "amplitude",
-                format!("{} is not between 0.1 and 1000000", self.amplitude),
-            ));
+        if (10.0 * self.amplitude).fract().abs() > 1e-6 {
+            return Err(Error::input("amplitude", format!("{} is not a multiple of 0.1", self.amplitude)));
         }
         let [still, moved] =
             [0.0, self.amplitude].map(|amplitude| disturbed(ABOUT, seen, self.of, amplitude));

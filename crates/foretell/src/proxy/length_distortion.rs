@@ -49,11 +49,12 @@ pub(super) const ABOUT: &About = &About {
     paper: "As-ViT (Chen et al., 2022)",
     cost: Cost::Passes,
     options: &[
-        ("points", "16", "points on the circle, from 2"),
+        ("points", "16", "points on the circle"),
         ("repeats", "1", "circles, of which the mean is taken; 3 as published"),
         ("norms", "identity", "identity or kept"),
         ("scale", "log", "log: log10 of the sum scaled to 500 points; linear: the sum itself"),
     ],
+    ranges: &[Range::whole("points", 2, 10_000), Range::whole("repeats", 1, 1000)],
     departures: "16 points scaled up to 500, one circle, full-size images",
     published: "AutoFormer .52/.69, .60/.81, .59/.80; GPT-2 WikiText-103 .48/.64 (ETAS, own networks)",
     ..About::SHAPE
@@ -71,11 +72,8 @@ impl Proxy for LengthDistortion {
         vec![self.pass()]
     }
     fn score(&self, seen: &Signals) -> Result<Score> {
-        if !(2..=100_000).contains(&self.points) {
-            return Err(Error::input("points", format!("{} is not between 2 and 100000", self.points)));
-        }
-        if !(1..=1000).contains(&self.repeats) {
-            return Err(Error::input("repeats", format!("{} is not between 1 and 1000", self.repeats)));
+        if self.norms == Norms::Kept && seen.architecture.family().name() == "recurrent" {
+            return Err(seen.idle("norms", "a cell has no norms"));
         }
         let observed = seen.pass(&self.pass())?;
         let speeds = observed.seen.numbers.iter().enumerate();

@@ -47,6 +47,7 @@ impl Proxy for LogSynFlow {
         vec![pass(architecture, self.mask)]
     }
     fn score(&self, seen: &Signals) -> Result<Score> {
+        self.mask.check(seen)?;
         let seen = seen.pass(&pass(seen.architecture, self.mask))?;
         let log = |g: f64| match self.form {
             Form::Log if g == 0.0 => 0.0,

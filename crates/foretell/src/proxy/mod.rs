@@ -10,12 +10,14 @@ mod blend;
 mod change;
 mod formula;
 mod prelude;
+mod range;
 mod score;
 mod signals;
 mod spectrum;
 
-pub use change::{Change, SHARED};
-pub use formula::{Aggregate, Binary, Branch, Element, Formula, Sheet, Statistic, Unary};
+pub use change::{Change, SHARED, SHARED_RANGES};
+pub use formula::{Aggregate, Binary, Branch, Element, Formula, Sheet, Statistic, Unary, split};
+pub use range::Range;
 pub use score::{Score, Term};
 pub use signals::{Layer, Observed, Signals, Spectra};
 
@@ -25,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::probe::{Loss, Pass};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use std::sync::atomic::AtomicBool;
 
 /// What a proxy has to look at before it can score, cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,6 +93,8 @@ pub struct About {
     pub trivial: bool,
     /// Options: name, default, meaning.
     pub options: &'static [(&'static str, &'static str, &'static str)],
+    /// The values that numeric options may take; every numeric option has a range.
+    pub ranges: &'static [Range],
     /// Named sets of options: `variant=name` stands for them.
     pub variants: &'static [(&'static str, &'static str)],
     /// What a set score ranks by; empty for scores that stand alone.
@@ -113,6 +118,7 @@ impl About {
         flipped: false,
         trivial: false,
         options: &[],
+        ranges: &[],
         variants: &[],
         parts: &[],
         departures: "none known",
@@ -259,6 +265,8 @@ pub struct Request {
     proxy: Box<dyn Proxy>,
     change: Change,
     overrides: Vec<(String, Value)>,
+    /// Whether options that do nothing are passed over: they were given to many proxies at once.
+    lenient: bool,
 }
 
 impl Request {
@@ -282,6 +290,9 @@ impl Request {
             },
         };
         let (about, kind) = Kind::of(name)?;
+        if name.starts_with(&format!("{}(", blend::NAME)) && !options.is_empty() {
+            return Err(Error::input(text, "a blend takes no options: write them behind its members"));
+        }
         let (mut own, mut shared, mut overrides) = (Map::new(), Map::new(), Vec::new());
         let mut pairs: Vec<&str> =
             options.split(',').map(str::trim).filter(|option| !option.is_empty()).collect();
@@ -312,26 +323,26 @@ impl Request {
             }
         }
         let wrong = |e: serde_json::Error| Error::input(text, e.to_string());
+        range::check(about.ranges, &own).map_err(|e| e.at(text))?;
         let proxy = match kind {
             Kind::Named(build) => build(own).map_err(wrong)?,
             Kind::Written(proxy) => proxy,
         };
-        let change = serde_json::from_value(Value::Object(shared)).map_err(wrong)?;
-        Ok(Request { label: text.to_owned(), about, proxy, change, overrides })
+        let change = Change::read(shared).map_err(|e| e.at(text))?;
+        Ok(Request { label: text.to_owned(), about, proxy, change, overrides, lenient: false })
     }
 
     /// A proxy of one's own, which no name leads to, with options common to all.
     pub fn own(about: &'static About, proxy: Box<dyn Proxy>, options: &str) -> Result<Self> {
         let text = format!("{}[{options}]", about.name);
         let (_, shared) = catalogue::bracketed(&text)?;
-        let change = serde_json::from_value(Value::Object(shared));
-        let change = change.map_err(|e| Error::input(text.as_str(), e.to_string()))?;
-        Ok(Request { label: text, about, proxy, change, overrides: Vec::new() })
+        let change = Change::read(shared).map_err(|e| e.at(&text))?;
+        Ok(Request { label: text, about, proxy, change, overrides: Vec::new(), lenient: true })
     }
 
     /// Reads a comma-separated list; `all` stands for the whole catalogue, `shape`, `weights`, `forward`, `backward`,
     /// `passes`, `samples` and `hessian` for all proxies of that cost. Options in brackets behind such a word go to all
-    /// proxies that run a network: `all[batch=2]`.
+    /// proxies that run a network and are passed over by those on which they have no effect: `all[batch=2]`.
     pub fn parse_list(text: &str) -> Result<Vec<Self>> {
         let mut requests = Vec::new();
         let mut push = |part: &str| -> Result<()> {
@@ -349,7 +360,8 @@ impl Request {
                 .filter(|about| cost.is_none_or(|cost| cost == about.cost))
             {
                 let options = if about.runs() { options } else { "" };
-                requests.push(Self::parse(&format!("{}{options}", about.name))?);
+                let request = Self::parse(&format!("{}{options}", about.name))?;
+                requests.push(Request { lenient: true, ..request });
             }
             Ok(())
         };
@@ -381,10 +393,17 @@ impl Request {
         self.proxy.needs(architecture).into_iter().map(|pass| self.change.apply(pass, architecture)).collect()
     }
 
-    /// The score from what was seen; anything but finite numbers is an error.
+    /// The score from what was seen. Anything but finite numbers is an error, and so is an option that has no effect.
     pub fn score(&self, seen: &Signals) -> Result<Score> {
-        let seen = Signals { change: &self.change, ..*seen };
-        let score = self.change.finish(self.proxy.score(&seen)?);
+        let looked = AtomicBool::new(false);
+        let seen = Signals { change: &self.change, looked: &looked, ..*seen };
+        let score = self.proxy.score(&seen)?;
+        let passes = self.proxy.needs(seen.architecture);
+        self.change.check_family(seen.architecture, &passes)?;
+        if !self.lenient {
+            self.change.check_effect(&passes, &score, looked.into_inner())?;
+        }
+        let score = self.change.finish(score);
         let non_finite = |value: f64, place: String| Error::NonFinite {
             proxy: self.about().name,
             value: value.to_string(),

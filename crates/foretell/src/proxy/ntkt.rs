@@ -18,7 +18,7 @@ use super::prelude::*;
 #[serde(default, deny_unknown_fields)]
 pub struct Ntkt {
     eq: u8,
-    probes: u32,
+    probes: Option<u32>,
     exact: bool,
     of: Of,
 }
@@ -30,9 +30,12 @@ enum Of {
     Logits,
 }
 
+/// Draws that are averaged where nothing else is said.
+const PROBES: u32 = 8;
+
 impl Default for Ntkt {
     fn default() -> Self {
-        Ntkt { eq: 12, probes: 8, exact: false, of: Of::Features }
+        Ntkt { eq: 12, probes: None, exact: false, of: Of::Features }
     }
 }
 
@@ -43,20 +46,23 @@ pub(super) const ABOUT: &About = &About {
     paper: "ETAS eq. 12 and 13",
     cost: Cost::Passes,
     options: OPTIONS,
+    ranges: RANGES,
     published: "AutoFormer .70/.87, .70/.86, .72/.90; GPT-2 WikiText-103 .80/.96 (ETAS, own networks)",
     ..About::SHAPE
 };
 
+pub(super) const RANGES: &[Range] = &[Range::whole("eq", 12, 13), Range::whole("probes", 2, 65_536)];
+
 pub(super) const OPTIONS: &[(&str, &str, &str)] = &[
     ("eq", "12", "12: of the mean over tokens, 13: of tokens apart"),
-    ("probes", "8", "random signs that are averaged, from 2"),
+    ("probes", "8", "random signs that are averaged"),
     ("exact", "false", "every coordinate in turn instead"),
     ("of", "features", "features or logits"),
 ];
 
 impl Ntkt {
     pub(super) fn pass(&self) -> Pass {
-        let probes = if self.exact { None } else { Some(self.probes.max(2)) };
+        let probes = if self.exact { None } else { Some(self.probes.unwrap_or(PROBES)) };
         let trace = Trace { mean: self.eq != 13, logits: self.of == Of::Logits, probes };
         Pass { derivative: Derivative::Trace(trace), ..Pass::forward() }
     }
@@ -67,8 +73,8 @@ impl Proxy for Ntkt {
         vec![self.pass()]
     }
     fn score(&self, seen: &Signals) -> Result<Score> {
-        if !matches!(self.eq, 12 | 13) {
-            return Err(Error::input("eq", format!("{} is neither 12 nor 13", self.eq)));
+        if self.exact && self.probes.is_some() {
+            return Err(Error::input("probes", "has no effect together with exact=true"));
         }
         let observed = seen.pass(&self.pass())?;
         let traces = &observed.seen.traces;

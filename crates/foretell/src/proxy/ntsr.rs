@@ -23,6 +23,7 @@ pub(super) const ABOUT: &About = &About {
     paper: "ETAS eq. 17",
     cost: Cost::Passes,
     options: super::ntkt::OPTIONS,
+    ranges: super::ntkt::RANGES,
     parts: &["ntkt", "sept"],
     departures: "ties share their average rank",
     published: "AutoFormer .74/.90, .74/.91, .75/.92; GPT-2 WikiText-103 .81/.98 (ETAS, own networks)",

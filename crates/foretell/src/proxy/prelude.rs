@@ -1,7 +1,7 @@
 //! What most proxy files name.
 
 pub(super) use super::signals::{is_fused, unsolved};
-pub(super) use super::{About, Cost, Layer, Observed, Proxy, Score, Signals, Term, linearised, ranks};
+pub(super) use super::{About, Cost, Layer, Observed, Proxy, Range, Score, Signals, Term, linearised, ranks};
 pub(super) use crate::architecture::{Architecture, Form as Stored, Part, Role, Tensor};
 pub(super) use crate::engine::linalg;
 pub(super) use crate::engine::matmul::Mat;

@@ -12,7 +12,7 @@
 //! - Departures from the paper: none by default. The per-block bound of eq. 24 is a sum of logarithms over blocks, which
 //!   eq. 25 turns into logarithms of sums, though it does not follow: `form = sum-of-logs` is eq. 24. The paper leaves
 //!   open which width is meant: `width = head` takes 64 per head.
-use super::{About, Proxy, Score, Signals};
+use super::{About, Proxy, Range, Score, Signals};
 use crate::error::{Error, Result};
 use serde::Deserialize;
 
@@ -48,9 +48,10 @@ pub(super) const ABOUT: &About = &About {
     paper: "ETAS: Zero-Shot Transformer Architecture Search via Network Trainability and Expressivity, eq. 16",
     options: &[
         ("width", "block", "which width d_l is: block, or head for 64 per head"),
-        ("tokens", "the space's own", "T, from 1 to 1048576; a small T lets depth weigh more"),
+        ("tokens", "the space's own", "T; a small T lets depth weigh more"),
         ("form", "log-of-sums", "log-of-sums (eq. 25) or sum-of-logs over blocks (eq. 24)"),
     ],
+    ranges: &[Range::whole("tokens", 1, 1_048_576)],
     departures: "none by default",
     published: "AutoFormer .71/.89, .72/.89, .69/.87; GPT-2 WikiText-103 .78/.94 on ETAS's own networks (tau/rho)",
     ..About::SHAPE
@@ -59,9 +60,6 @@ pub(super) const ABOUT: &About = &About {
 impl Proxy for Sept {
     fn score(&self, seen: &Signals) -> Result<Score> {
         let tokens = self.tokens.unwrap_or_else(|| seen.architecture.tokens());
-        if !(1..=1 << 20).contains(&tokens) {
-            return Err(Error::input("tokens", format!("{tokens} is not between 1 and 1048576")));
-        }
         let mut sum = Sum::new(tokens as f64, self.form);
         let mut headless = false;
         seen.architecture.blocks(&mut |block| match (self.width, block.heads) {

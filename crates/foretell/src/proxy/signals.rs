@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::network::{Layout, Mark, Param};
 use crate::probe::{Absolute, AnyWeights, Layers, Loss, Pass, Seen, View};
 use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
 /// What was seen of one candidate; read-only.
@@ -22,6 +23,8 @@ pub struct Signals<'a> {
     pub passes: &'a [(Pass, Result<Seen>)],
     /// How the proxy's passes were changed.
     pub change: &'a Change,
+    /// Whether the proxy asked which layers to look at.
+    pub(crate) looked: &'a AtomicBool,
     /// Nuclear norms that candidates share.
     pub spectra: &'a Spectra,
 }
@@ -92,9 +95,9 @@ impl Spectra {
 impl<'a> Signals<'a> {
     /// The architecture alone, which is all that shape proxies look at.
     pub fn of(architecture: &'a Architecture) -> Self {
-        static PLAIN: LazyLock<(Change, Spectra)> = LazyLock::new(Default::default);
-        let (change, spectra) = &*PLAIN;
-        Signals { architecture, weights: [None, None], layout: None, passes: &[], change, spectra }
+        static PLAIN: LazyLock<(Change, AtomicBool, Spectra)> = LazyLock::new(Default::default);
+        let (change, looked, spectra) = &*PLAIN;
+        Signals { architecture, weights: [None, None], layout: None, passes: &[], change, looked, spectra }
     }
 
     /// What a pass saw. It must be among the proxy's needs.
@@ -110,7 +113,14 @@ impl<'a> Signals<'a> {
 
     /// The layers looked at, where nothing else was asked for.
     pub fn layers(&self, usual: Layers) -> Vec<Param> {
+        self.looked.store(true, Ordering::Relaxed);
         self.change.layers(usual).select(self.layout.expect("weights were drawn"))
+    }
+
+    /// The error of an option that has no effect on this family.
+    pub fn idle(&self, option: &str, reason: &str) -> Error {
+        let family = self.architecture.family().name();
+        Error::input(option, format!("has no effect on {family}: {reason}"))
     }
 
     /// The weights as they were drawn or read, with their tensors.
@@ -171,12 +181,7 @@ impl<'a> Observed<'a> {
     /// The tensors looked at, where nothing else was asked for.
     pub fn layers(&self, usual: Layers) -> impl Iterator<Item = Layer<'a>> {
         let observed = *self;
-        self.signals
-            .change
-            .layers(usual)
-            .select(self.layout)
-            .into_iter()
-            .map(move |param| observed.layer(param))
+        self.signals.layers(usual).into_iter().map(move |param| observed.layer(param))
     }
 
     /// The tensor behind a handle.

@@ -15,7 +15,7 @@ use super::prelude::*;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SynapticDiversity {
-    qkv: Qkv,
+    qkv: Option<Qkv>,
 }
 
 /// How joint projections of queries, keys and values are treated.
@@ -39,6 +39,17 @@ pub(super) const ABOUT: &About = &About {
     published: "FlexiBERT .021/.175; GPT-2 .841/.957 (LPZero)",
     ..About::SHAPE
 };
+
+/// How joint projections are treated. It is an error to ask for `fused` or `none` where there is no joint projection.
+pub(super) fn joint(observed: &Observed, qkv: Option<Qkv>, seen: &Signals) -> Result<Qkv> {
+    let fused = |layer: Layer| is_fused(layer.tensor);
+    match qkv.unwrap_or_default() {
+        Qkv::Fused | Qkv::None if !observed.layers(Layers::Linear).any(fused) => {
+            Err(seen.idle("qkv", "queries, keys and values are matrices of their own"))
+        }
+        qkv => Ok(qkv),
+    }
+}
 
 /// `‖g‖_* ‖W‖_*` of a matrix, or of its queries, keys and values.
 pub(super) fn diversity(about: &'static About, seen: &Observed, layer: &Layer, qkv: Qkv) -> Result<f64> {
@@ -68,12 +79,17 @@ impl Proxy for SynapticDiversity {
         vec![self.pass(architecture)]
     }
     fn score(&self, seen: &Signals) -> Result<Score> {
+        let observed = seen.pass(&self.pass(seen.architecture))?;
         let (layers, qkv) = match seen.architecture.family().name() {
             // Published on fused matrices, every one of them.
-            "gpt2" | "transformer-xl" | "llama" | "recurrent" => (Layers::Linear, Qkv::Fused),
-            _ => (Layers::Attention, self.qkv),
+            "gpt2" | "transformer-xl" | "llama" | "recurrent" => {
+                if self.qkv.is_some_and(|qkv| qkv != Qkv::Fused) {
+                    return Err(seen.idle("qkv", "its matrices are taken as they are stored (qkv=fused)"));
+                }
+                (Layers::Linear, Qkv::Fused)
+            }
+            _ => (Layers::Attention, joint(&observed, self.qkv, seen)?),
         };
-        let observed = seen.pass(&self.pass(seen.architecture))?;
         observed.sum(ABOUT, layers, |layer| diversity(ABOUT, &observed, layer, qkv))
     }
 }

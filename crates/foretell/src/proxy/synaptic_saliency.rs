@@ -47,7 +47,11 @@ impl Proxy for SynapticSaliency {
         let observed = seen.pass(&Pass::backward(Loss::Natural))?;
         let mut score = observed.sum(ABOUT, layers(seen.architecture), |layer| Ok(layer.saliency()))?;
         if self.skip_first {
+            let all = score.terms.len();
             score.terms.retain(|term| !term.name.ends_with("weights.0"));
+            if score.terms.len() == all {
+                return Err(seen.idle("skip-first", "it has no cell nodes"));
+            }
             score.value = score.terms.iter().map(|term| term.value).sum();
         }
         Ok(score)

@@ -27,6 +27,16 @@ pub(super) enum Masked {
     Released,
 }
 
+impl Masked {
+    /// Only GPT-2 has the mask that the released program turns round.
+    pub(super) fn check(self, seen: &Signals) -> Result<()> {
+        match self == Masked::Released && seen.architecture.family().name() != "gpt2" {
+            true => Err(seen.idle("mask", "only GPT-2 has a mask that can be released")),
+            false => Ok(()),
+        }
+    }
+}
+
 pub(super) const ABOUT: &About = &About {
     name: "synflow",
     sentence: "SynFlow: what flows through all paths of the network with every weight made positive.",
@@ -50,6 +60,7 @@ impl Proxy for SynFlow {
         vec![pass(architecture, self.mask)]
     }
     fn score(&self, seen: &Signals) -> Result<Score> {
+        self.mask.check(seen)?;
         let seen = seen.pass(&pass(seen.architecture, self.mask))?;
         seen.sum(ABOUT, Layers::Linear, |layer| Ok(layer.saliency()))
     }

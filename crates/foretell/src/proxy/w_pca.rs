@@ -34,6 +34,7 @@ pub(super) const ABOUT: &About = &About {
         ("share", "0.99", "of the variance that must be held"),
         ("params", "true", "times the parameter count; false is V-PCA"),
     ],
+    ranges: &[Range::real("share", 0.01, 0.999999)],
     published: "FlexiBERT .635 (NSC paper)",
     ..About::SHAPE
 };
@@ -49,9 +50,6 @@ impl Proxy for WPca {
     fn score(&self, seen: &Signals) -> Result<Score> {
         if seen.architecture.family().name() == "recurrent" {
             return seen.undefined(ABOUT, "a recurrent cell has no feed-forward layer");
-        }
-        if !(0.0..1.0).contains(&self.share) {
-            return Err(Error::input("share", format!("{} is not between 0 and 1", self.share)));
         }
         let mut terms = Vec::new();
         for (block, z) in seen

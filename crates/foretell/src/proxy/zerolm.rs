@@ -13,7 +13,7 @@
 //!   re-implementation that agrees with the abstract and its numbers.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: the expectation, as said. Linear maps only: convolutions of an operator are left out.
-use super::{About, Proxy, Score, Signals, ordered_sum};
+use super::{About, Proxy, Range, Score, Signals, ordered_sum};
 use crate::architecture::{Form, Part};
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -37,6 +37,7 @@ pub(super) const ABOUT: &About = &About {
     formula: "s = α Σ_attention cap + (1 − α) Σ_ffn cap,  cap = max(m,n) σ²",
     paper: "ZeroLM (Chen et al., 2025)",
     options: &[("alpha", "0.5", "weight of attention; feed-forward has 1 − alpha")],
+    ranges: &[Range::real("alpha", -2.0, 2.0)],
     departures: "the expectation over initial weights instead of one draw",
     published: "FlexiBERT .53/.76 (tau/rho)",
     ..About::SHAPE

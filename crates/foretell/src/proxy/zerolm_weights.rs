@@ -30,6 +30,7 @@ pub(super) const ABOUT: &About = &About {
     paper: "ZeroLM (Chen et al., 2025)",
     cost: Cost::Weights,
     options: &[("alpha", "0.5", "weight of attention; feed-forward has 1 − alpha")],
+    ranges: &[Range::real("alpha", -2.0, 2.0)],
     published: "FlexiBERT .53/.76 (tau/rho)",
     ..About::SHAPE
 };

@@ -32,9 +32,10 @@ pub(super) const ABOUT: &About = &About {
     paper: "ZiCo (Li et al., 2023)",
     cost: Cost::Passes,
     options: &[
-        ("batches", "4", "parts the batch is cut into, from 2"),
+        ("batches", "4", "parts the batch is cut into"),
         ("accumulate", "false", "gradients add up from batch to batch, as released"),
     ],
+    ranges: &[Range::whole("batches", 2, 1024)],
     variants: &[("released", "accumulate=true,batches=2")],
     departures: "the deviation of signed gradients, as released",
     published: "AutoFormer .48/.65, .43/.62, .43/.62; GPT-2 WikiText-103 .18/.36 (ETAS, own networks)",
@@ -52,9 +53,6 @@ impl Proxy for Zico {
         (0..self.batches).map(|part| self.pass(part)).collect()
     }
     fn score(&self, seen: &Signals) -> Result<Score> {
-        if !(2..=1024).contains(&self.batches) {
-            return Err(Error::input("batches", format!("{} is not between 2 and 1024", self.batches)));
-        }
         let parts = (0..self.batches).map(|part| seen.pass(&self.pass(part))).collect::<Result<Vec<_>>>()?;
         let (n, mut terms) = (self.batches as f64, Vec::new());
         for param in seen.layers(Layers::Linear) {

@@ -1,5 +1,7 @@
 //! Numbers and genes as people read them, and text that is safe inside markup.
 
+pub use crate::units::grouped;
+
 use serde_json::{Map, Value};
 
 /// Text in which nothing is markup any more, and no character is forbidden in XML.
@@ -27,19 +29,6 @@ pub(super) fn prose(text: &str) -> String {
         if i % 2 == 1 { format!("<code>{}</code>", escape(part)) } else { escape(part) }
     };
     parts.map(part).collect()
-}
-
-/// 1234567 → 1,234,567.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// 5_300_000 → 5.30M.

@@ -36,6 +36,7 @@ impl Cache {
             std::fs::create_dir_all(folder).map_err(failed)?;
         }
         let mut file = File::options().read(true).append(true).create(true).open(path).map_err(failed)?;
+        crate::file::regular(path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
         let lines =

@@ -18,7 +18,7 @@ use crate::seed::Seed;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -252,6 +252,7 @@ impl Scorer {
             layout: layout.as_ref(),
             passes: &seen,
             change: &Change::default(),
+            looked: &AtomicBool::new(false),
             spectra: &draw.spectra,
         };
         let mut seconds = Vec::new();

@@ -14,6 +14,7 @@ use super::{Feasible, Limits};
 use crate::architecture::{Architecture, Counter, Positions};
 use crate::error::{Error, Result};
 use crate::seed::Rng;
+use crate::units::grouped;
 use num_bigint::BigUint;
 use rand::RngExt;
 use std::collections::HashMap;
@@ -285,31 +286,34 @@ pub(super) fn ln(size: &BigUint) -> f64 {
 fn infeasible(grid: &Grid, limits: &Limits) -> Error {
     const METRICS: [&str; 2] = ["parameters", "multiply-adds"];
     let bounds = [limits.params, limits.flops];
+    let count = |metric: usize, value: u64| format!("{} {}", grouped(value), METRICS[metric]);
     let text = |metric: usize| match (bounds[metric].min, bounds[metric].max) {
-        (0, max) => format!("at most {max} {}", METRICS[metric]),
-        (min, u64::MAX) => format!("at least {min} {}", METRICS[metric]),
-        (min, max) => format!("{min} to {max} {}", METRICS[metric]),
+        (0, max) => format!("at most {}", count(metric, max)),
+        (min, u64::MAX) => format!("at least {}", count(metric, min)),
+        (min, max) => format!("{} to {}", grouped(min), count(metric, max)),
     };
-    let extremes = grid.extremes(limits.counter);
-    // Beyond an end of the range the nearest value is that end; inside, it is the edge of a gap.
-    let alone = [0, 1].map(|metric| match extremes[metric] {
-        (least, _) if bounds[metric].max < least => Some(least),
-        (_, most) if bounds[metric].min > most => Some(most),
-        _ => nearest(grid, limits, metric, false),
-    });
     let mut reasons = Vec::new();
-    for (metric, nearest) in alone.into_iter().enumerate() {
-        if let Some(value) = nearest {
-            reasons.push(format!("{} were asked for, the nearest that exists is {value}", text(metric)));
+    for (metric, (least, most)) in grid.extremes(limits.counter).into_iter().enumerate() {
+        let bound = bounds[metric];
+        // Beyond an end of the range the nearest value is that end; inside, it is the edge of a gap.
+        let found = match bound {
+            _ if bound.max < least => Some(("smallest", least)),
+            _ if bound.min > most => Some(("largest", most)),
+            _ => nearest(grid, limits, metric, false).map(|value| ("nearest", value)),
+        };
+        if let Some((which, value)) = found {
+            let value = count(metric, value);
+            reasons.push(format!("{} were requested; the {which} network has {value}", text(metric)));
         }
     }
     if reasons.is_empty() {
         for (metric, other) in [(0, 1), (1, 0)] {
             if let Some(value) = nearest(grid, limits, metric, true) {
-                reasons.push(format!("with {}, the nearest is {value} {}", text(other), METRICS[metric]));
+                let value = count(metric, value);
+                reasons.push(format!("with {}, the nearest network has {value}", text(other)));
             }
         }
-        reasons.insert(0, format!("{} and {} exclude each other", text(0), text(1)));
+        reasons.insert(0, format!("no network has both {} and {}", text(0), text(1)));
     }
     Error::Infeasible { space: grid.definition.name.clone(), reason: reasons.join("; ") }
 }

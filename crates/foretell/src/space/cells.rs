@@ -15,6 +15,7 @@ use super::{Definition, Feasible, Limits, Size, Space};
 use crate::architecture::{Architecture, Input, Node, Op, Recipe, Recurrent};
 use crate::error::{Error, Result};
 use crate::seed::{Rng, Seed};
+use crate::units::grouped;
 use num_bigint::BigUint;
 use rand::RngExt;
 use rand::seq::{IndexedRandom, SliceRandom};
@@ -267,8 +268,8 @@ impl Space for Cells {
         let reason = nearest.map_or(String::new(), |cell| {
             format!(
                 "the nearest cell has {} parameters and {} multiply-adds",
-                cell.params().total,
-                flops(cell)
+                grouped(cell.params().total),
+                grouped(flops(cell))
             )
         });
         Err(Error::Infeasible { space: self.definition.name.clone(), reason })

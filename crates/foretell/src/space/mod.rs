@@ -20,6 +20,7 @@ use crate::architecture::{Architecture, Counter, family};
 use crate::catalogue;
 use crate::error::{Error, Result};
 use crate::seed::Rng;
+use crate::units::grouped;
 use num_bigint::BigUint;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -148,8 +149,8 @@ impl dyn Space + '_ {
     pub fn within(&self, limits: &Limits) -> Result<Box<dyn Feasible + '_>> {
         for (bound, what) in [(limits.params, "parameters"), (limits.flops, "multiply-adds")] {
             if bound.min > bound.max {
-                let reason =
-                    format!("at least {} and at most {} {what} exclude each other", bound.min, bound.max);
+                let (min, max) = (grouped(bound.min), grouped(bound.max));
+                let reason = format!("the minimum of {min} {what} exceeds the maximum of {max} {what}");
                 return Err(Error::Infeasible { space: self.name().to_owned(), reason });
             }
         }
@@ -245,8 +246,7 @@ pub fn open(name_or_path: &str) -> Result<Arc<dyn Space>> {
     if !looks_like_file {
         return preset(name_or_path);
     }
-    let text = std::fs::read_to_string(Path::new(name_or_path))
-        .map_err(|source| Error::Read { path: name_or_path.into(), source })?;
+    let text = crate::file::text(Path::new(name_or_path))?;
     let space = parse(name_or_path, &text)?;
     // A file that calls itself like a preset would make its architectures read back as the preset's.
     match PRESETS.iter().find(|(name, _)| *name == space.name()) {

@@ -2,7 +2,9 @@
 
 use super::{Store, failpoint, ranks};
 use crate::error::{Error, Result};
+use crate::file;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
+use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
@@ -27,6 +29,7 @@ impl Store {
 
     fn open_as(path: &Path, journal: &str) -> Result<Self> {
         let fail = |e| wrap(path, e);
+        refuse_foreign(path)?;
         failpoint::pass();
         let mut connection = Connection::open(path).map_err(fail)?;
         connection.busy_timeout(PATIENCE).map_err(fail)?;
@@ -48,6 +51,7 @@ impl Store {
             let source = std::io::Error::new(std::io::ErrorKind::NotFound, cure);
             return Err(Error::Read { path: path.into(), source });
         }
+        refuse_foreign(path)?;
         match Self::reader(path, &path.to_string_lossy(), OpenFlags::SQLITE_OPEN_READ_WRITE) {
             Err(Error::Store { reason, .. }) if !writable(path) => Self::immutable(path, reason),
             other => other,
@@ -139,6 +143,53 @@ pub(super) fn beside(path: &Path, ending: &str) -> std::path::PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
+}
+
+/// What every SQLite file begins with.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// Refuses a file that never was a store: devices, and files whose beginning is that of something else.
+fn refuse_foreign(path: &Path) -> Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    file::regular(path)?;
+    let mut beginning = Vec::new();
+    let opened = std::fs::File::open(path).and_then(|file| {
+        file.take(512).read_to_end(&mut beginning)?;
+        Ok(path.metadata()?.len())
+    });
+    let size = opened.map_err(|source| Error::Read { path: path.into(), source })?;
+    let start = &beginning[..beginning.len().min(MAGIC.len())];
+    // Whole pages with another beginning may be a store whose first page is damaged.
+    let kind = match kind(&beginning) {
+        _ if MAGIC.starts_with(start) => return Ok(()),
+        None if size.is_multiple_of(4096) => return Ok(()),
+        kind => kind.unwrap_or("a file of an unknown kind"),
+    };
+    let reason = format!("this is not a foretell store but {kind}; check the name of the file");
+    Err(Error::Store { path: path.into(), reason })
+}
+
+/// The kind of a file by its beginning, where it is a common one.
+fn kind(beginning: &[u8]) -> Option<&'static str> {
+    let known: [(&[u8], &str); 7] = [
+        (b"PK\x03\x04", "a ZIP archive"),
+        (b"\x1f\x8b", "a gzip file"),
+        (b"\x89PNG", "a PNG image"),
+        (b"\xff\xd8\xff", "a JPEG image"),
+        (b"%PDF", "a PDF document"),
+        (b"\x7fELF", "a program"),
+        (b"PAR1", "a Parquet file"),
+    ];
+    let by_magic = known.iter().find(|(magic, _)| beginning.starts_with(magic)).map(|(_, kind)| *kind);
+    let plain = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
+    let text = || match beginning.iter().all(plain) {
+        true if beginning.trim_ascii_start().starts_with(b"{") => Some("a JSON file"),
+        true => Some("a text file"),
+        false => None,
+    };
+    by_magic.or_else(text)
 }
 
 /// The schema version of a file that is ours or empty.
@@ -281,6 +332,32 @@ mod tests {
         for side in ["", "-wal", "-shm"] {
             let _ = std::fs::remove_file(beside(&path, side));
         }
+    }
+
+    #[test]
+    fn other_files_are_named_and_damage_is_not_taken_for_them() {
+        let path = std::env::temp_dir().join(format!("foretell-foreign-{}.db", std::process::id()));
+        let mut said = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            [Store::read(&path).err(), Store::open(&path).err()].map(|e| e.unwrap().to_string())
+        };
+        for (bytes, kind) in [
+            (&b"{\"a\": 1}"[..], "a JSON file"),
+            (b"name = 1\n", "a text file"),
+            (b"PK\x03\x04rest", "a ZIP archive"),
+            (&[7, 0, 255, 1], "an unknown kind"),
+        ] {
+            for error in said(bytes) {
+                assert!(error.contains("not a foretell store") && error.contains(kind), "{error}");
+                assert!(!error.contains("repair"), "{error}");
+            }
+        }
+        for error in said(&[0; 8192]) {
+            assert!(error.contains("is damaged") && error.contains("repair"), "{error}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        let error = Store::open(Path::new("/dev/zero")).err().unwrap().to_string();
+        assert!(error.contains("not a regular file"), "{error}");
     }
 
     /// The journal that network disks get, and back to the log that local ones get.

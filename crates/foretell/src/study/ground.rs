@@ -12,6 +12,7 @@ use crate::search::{Ground, Moves, Nth, Told, Whole};
 use crate::seed::{Rng, Seed};
 use crate::space::{Bound, Feasible, Limits, Size, Space};
 use crate::store::Trial;
+use crate::units::grouped;
 use rand::RngExt;
 use rand::seq::IndexedRandom;
 use std::collections::HashSet;
@@ -124,11 +125,13 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
             proved: false,
         };
         if let Some(limit) = settings.memory {
-            ground.reach("bytes of memory", limit as f64, &|point| point.memory().total() as f64)?;
+            let bytes = |n: f64| format!("{} bytes of memory", grouped(n as u64));
+            ground.reach(limit as f64, &|point| point.memory().total() as f64, &bytes)?;
         }
         if let Some(limit) = settings.cache {
-            let bytes = |point: &Architecture| point.cache_bytes().unwrap_or(0) as f64;
-            ground.reach("bytes of keys and values", limit as f64, &bytes)?;
+            let need = |point: &Architecture| point.cache_bytes().unwrap_or(0) as f64;
+            let bytes = |n: f64| format!("{} bytes of keys and values", grouped(n as u64));
+            ground.reach(limit as f64, &need, &bytes)?;
         }
         Ok(ground)
     }
@@ -159,7 +162,8 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         ground.refresh();
         for timed in ground.latencies.iter().flat_map(|latencies| &latencies.timed) {
             if let Some(limit) = timed.limit {
-                ground.reach("milliseconds", 1e3 * limit, &|point| 1e3 * timed.model.predict(point))?;
+                let milliseconds = |n: f64| format!("{} milliseconds", (1e6 * n).round() / 1e3);
+                ground.reach(limit, &|point| timed.model.predict(point), &milliseconds)?;
             }
         }
         Ok(ground)
@@ -193,7 +197,13 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         timed.map(|timed| (timed.phase, timed.first.clone())).collect()
     }
 
-    fn reach(&self, what: &str, limit: f64, need: &dyn Fn(&Architecture) -> f64) -> Result<()> {
+    /// Refuses a limit that no random network meets; `text` writes a need with its unit.
+    fn reach(
+        &self,
+        limit: f64,
+        need: &dyn Fn(&Architecture) -> f64,
+        text: &dyn Fn(f64) -> String,
+    ) -> Result<()> {
         let mut rng = Seed(self.settings.seed).stream("memory", 0);
         let mut least = f64::INFINITY;
         for _ in 0..DRAWS {
@@ -202,9 +212,12 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
                 return Ok(());
             }
         }
-        let least = (1e3 * least).round() / 1e3;
-        let reason =
-            format!("at most {limit} {what} were asked for, the least of {DRAWS} draws needs {least}");
+        let reason = format!(
+            "at most {} were requested; the least that {} random networks need is {}",
+            text(limit),
+            grouped(DRAWS as u64),
+            text(least)
+        );
         Err(Error::Infeasible { space: self.moves.space.name().to_owned(), reason })
     }
 

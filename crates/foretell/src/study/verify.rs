@@ -96,7 +96,7 @@ impl Verify<'_> {
         for network in pairs.iter().flatten() {
             let architecture = train::fit(network, data)?;
             for seed in 0..self.seeds {
-                let recipe = Recipe { seed: recipe.seed + seed, ..recipe.clone() };
+                let recipe = Recipe { seed: recipe.seed.wrapping_add(seed), ..recipe.clone() };
                 jobs.push(Job { architecture: architecture.clone(), recipe });
             }
         }

@@ -11,6 +11,7 @@ use super::Trainer;
 use super::run::Progress;
 use crate::engine::scalar::Scalar;
 use crate::error::{Error, Result};
+use crate::file;
 use crate::network::numbers;
 use crate::space;
 use safetensors::tensor::TensorView;
@@ -125,7 +126,7 @@ pub(super) fn load<S: Scalar>(
     let Some(path) = latest(folder) else { return Ok(None) };
     let read = |file: &str| {
         let path = path.join(file);
-        fs::read(&path).map_err(|source| Error::Read { path, source })
+        file::bytes(&path)
     };
     let place = path.display().to_string();
     let wrong = |message: String| Error::input(place.as_str(), message);

@@ -63,7 +63,10 @@ impl Job {
     /// What a file says of it, if it is done.
     fn known(&self, data: &Data, folder: &Path) -> Result<Option<Finished>> {
         let path = self.file(folder);
-        let Ok(bytes) = std::fs::read(&path) else { return Ok(None) };
+        if !path.exists() {
+            return Ok(None);
+        }
+        let bytes = crate::file::bytes(&path)?;
         let found: Finished = serde_json::from_slice(&bytes)
             .map_err(|e| Error::input(path.display().to_string(), format!("is no finished job: {e}")))?;
         if found.job != self.hash(data) {

@@ -57,12 +57,17 @@ pub struct Outcome {
     pub seconds: f64,
 }
 
-/// Who looks on.
+/// Who looks on, and may stop the run.
 pub trait Watch {
     /// A step is done: its number from 1, the loss before the weights moved.
     fn step(&mut self, _step: u64, _loss: f64) {}
     /// A validation is done.
     fn point(&mut self, _point: &Point) {}
+    /// Whether to stop now. It is asked after every step: the run then writes a checkpoint and ends with
+    /// [`Error::Interrupted`].
+    fn stop(&self) -> bool {
+        false
+    }
 }
 
 /// Nobody looks on.
@@ -76,7 +81,8 @@ pub fn run(architecture: &Architecture, data: &Data, recipe: &Recipe) -> Result<
     run_in::<f32>(architecture, data, recipe, None, PAUSE, &mut ())
 }
 
-/// The same with a folder for checkpoints, which is gone on from if it holds one; they are written at least `pause` apart.
+/// The same with a folder for checkpoints: a run resumes from the one that it holds. They are written at least `pause`
+/// apart, and when the run is stopped.
 pub fn run_in<S: Scalar>(
     architecture: &Architecture,
     data: &Data,
@@ -117,9 +123,14 @@ pub fn run_in<S: Scalar>(
         }
         progress.seconds = before + start.elapsed().as_secs_f64();
         let over = trainer.step == recipe.steps || progress.stopped;
-        if let Some(folder) = folder.filter(|_| over || saved.elapsed() >= pause) {
+        let stop = !over && watch.stop();
+        if let Some(folder) = folder.filter(|_| over || stop || saved.elapsed() >= pause) {
             checkpoint::save(&trainer, &progress, digest, folder)?;
             saved = Instant::now();
+        }
+        if stop {
+            let checkpoint = folder.map(Path::to_owned);
+            return Err(Error::Interrupted { step: trainer.step, steps: recipe.steps, checkpoint });
         }
     }
     let kept = if recipe.patience > 0 { progress.best() } else { progress.curve.last() };

@@ -66,8 +66,12 @@ pub fn fit(architecture: &Architecture, data: &Data) -> Result<Architecture> {
             ("channels", images.channels().into()),
             ("image_size", images.side().into()),
         ],
-        (Data::Text(_), _) => return Err(Error::input("data", "is text, and the network reads images")),
-        (Data::Images(_), _) => return Err(Error::input("data", "is images, and the network reads text")),
+        (Data::Text(_), _) => return Err(mismatch("text", architecture, "images")),
+        (Data::Images(_), _) => return Err(mismatch("images", architecture, "text")),
     };
     set.iter().try_fold(architecture.clone(), |network, (key, value)| network.with(key, value))
+}
+
+fn mismatch(data: &str, architecture: &Architecture, reads: &str) -> Error {
+    Error::input("data", format!("is {data}; a {} network reads {reads}", architecture.family().name()))
 }

@@ -2,6 +2,7 @@
 
 mod budgets;
 mod files;
+mod options;
 mod proxies;
 mod searchers;
 mod spaces;

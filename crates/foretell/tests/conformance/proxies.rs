@@ -30,6 +30,7 @@ fn every_proxy_file_is_in_the_catalogue() {
         "mod.rs",
         "change.rs",
         "prelude.rs",
+        "range.rs",
         "score.rs",
         "signals.rs",
         "spectrum.rs",
@@ -43,7 +44,7 @@ fn every_proxy_file_is_in_the_catalogue() {
 }
 
 /// One small network per family.
-fn networks() -> Vec<Architecture> {
+pub fn networks() -> Vec<Architecture> {
     let cell =
         foretell::space::read_architecture(&json!({"family": "recurrent", "vocab_size": 30, "embed_dim": 12,
         "hidden_size": 16, "context_len": 9, "nodes": [

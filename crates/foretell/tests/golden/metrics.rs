@@ -25,7 +25,7 @@ fn batch(case: &Case) -> f64 {
     case.arch["batch"].as_f64().unwrap()
 }
 
-/// Metrics, the request that is each, and how its value becomes theirs.
+/// Metrics, the request that is each, and how its value becomes theirs. N stands for the number of samples given.
 fn requests(family: &str, group: &str) -> Vec<(&'static str, String, Turn)> {
     let list = |pairs: &[(&'static str, &str)]| -> Vec<(&'static str, String, Turn)> {
         pairs.iter().map(|(name, request)| (*name, (*request).to_owned(), same as Turn)).collect()
@@ -131,8 +131,8 @@ fn requests(family: &str, group: &str) -> Vec<(&'static str, String, Turn)> {
             ("grad_norm", "grad-norm[loss=sum]"),
             ("fisher", "fisher[loss=sum]"),
             ("grasp", "grasp[loss=sum]"),
-            ("synflow", "synflow[feed=data,loss=sum,batch=0]"),
-            ("logsynflow", "logsynflow[feed=data,loss=sum,batch=0]"),
+            ("synflow", "synflow[feed=data,loss=sum,batch=N]"),
+            ("logsynflow", "logsynflow[feed=data,loss=sum,batch=N]"),
         ]),
         ("nas_bench_nlp_rnn", "metrics") => [
             list(&[
@@ -217,14 +217,18 @@ pub fn check(case: &Case, precision: Precision) -> usize {
     for (group, entries) in
         groups.iter().filter_map(|group| Some((*group, case.expected.get(*group)?.as_object()?)))
     {
-        let table = requests(case.family(), group);
+        let inputs = Inputs::read(&case.folder.join("inputs.safetensors")).unwrap();
+        let mut table = requests(case.family(), group);
+        for (_, request, _) in &mut table {
+            *request = request.replace("=N]", &format!("={}]", inputs.batch));
+        }
         let options = Options {
             precision: match precision {
                 Precision::F64 => score::Precision::F64,
                 Precision::F32 => score::Precision::F32,
             },
             weights: Source::Given(weights.clone()),
-            inputs: Some(Inputs::read(&case.folder.join("inputs.safetensors")).unwrap()),
+            inputs: Some(inputs),
             ..Options::default()
         };
         let scorer = Scorer::new(

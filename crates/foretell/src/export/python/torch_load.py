@@ -18,8 +18,16 @@ def weights(path):
             yield name, tensor.reshape(entry["shape"])
 
 
-def load(path=os.path.join(os.path.dirname(os.path.abspath(__file__)), "model.safetensors")):
+WEIGHTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model.safetensors")
+
+
+def load(path=WEIGHTS):
     """The network with the weights it was scored with."""
     network = Network(SIZES)
     network.load_state_dict(dict(weights(path)))
     return network
+
+
+def initial():
+    """The network with the weights it was scored with, or as torch draws them if it was exported without."""
+    return load() if os.path.exists(WEIGHTS) else Network(SIZES)

@@ -3,7 +3,7 @@ import model as exported
 
 
 def load():
-    return exported.load()
+    return exported.initial()
 
 
 def scores(output):

@@ -6,7 +6,7 @@ from torch import nn
 class MaskedLM(nn.Module):
     def __init__(self):
         super().__init__()
-        self.network = exported.load()
+        self.network = exported.initial()
         self.head = exported.MaskedHead(exported.SIZES)
 
     def forward(self, ids):

@@ -77,8 +77,8 @@ impl FromStr for Formula {
     }
 }
 
-/// The parts of a list, commas inside parentheses and brackets aside.
-pub(in crate::proxy) fn split(text: &str) -> Vec<&str> {
+/// The entries of a comma-separated list; commas inside parentheses and brackets separate nothing.
+pub fn split(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
     for (i, c) in text.char_indices() {
         match c {

@@ -1,0 +1,70 @@
+//! Ctrl-C and SIGTERM: a command ends at once and says what is kept, or finishes its step first.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+/// What is kept of the work done so far, if anything is.
+static KEPT: Mutex<Option<&str>> = Mutex::new(None);
+/// Whether the command stops by itself once it is asked to.
+static PATIENT: AtomicBool = AtomicBool::new(false);
+/// The exit code that a signal asks for; 0 before there was one.
+static ASKED: AtomicU8 = AtomicU8::new(0);
+
+/// Handles both signals from now on. It must run before any other thread is started.
+pub fn install() {
+    #[cfg(unix)]
+    end_when_terminated();
+    let _ = ctrlc::set_handler(|| signalled("interrupted", 130));
+}
+
+/// Says what is kept if the command is interrupted from now on.
+pub fn keeps(what: Option<&'static str>) {
+    *KEPT.lock().expect("no holder panics") = what;
+}
+
+/// Runs work that asks [`asked`] now and then and stops by itself; a second signal still ends it at once.
+pub fn patiently<T>(work: impl FnOnce() -> T) -> T {
+    PATIENT.store(true, Ordering::SeqCst);
+    let done = work();
+    PATIENT.store(false, Ordering::SeqCst);
+    done
+}
+
+/// Whether a signal asked to stop.
+pub fn asked() -> bool {
+    ASKED.load(Ordering::SeqCst) > 0
+}
+
+/// The exit code of a command that stopped since it was asked to.
+pub fn code() -> u8 {
+    ASKED.load(Ordering::SeqCst).max(1)
+}
+
+fn signalled(why: &str, code: u8) {
+    let again = ASKED.swap(code, Ordering::SeqCst) > 0;
+    if PATIENT.load(Ordering::SeqCst) && !again {
+        return;
+    }
+    foretell::study::abandon();
+    match *KEPT.lock().expect("no holder panics") {
+        Some(kept) => eprintln!("\nforetell: {why}; {kept}"),
+        None => eprintln!("\nforetell: {why}"),
+    }
+    std::process::exit(code.into())
+}
+
+/// Job schedulers and containers end programs by a signal that a first process would ignore.
+#[cfg(unix)]
+fn end_when_terminated() {
+    use nix::sys::signal::{SigSet, Signal};
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGTERM);
+    // Blocked before any other thread is there, so that only this one gets it.
+    if signals.thread_block().is_ok() {
+        std::thread::spawn(move || {
+            while signals.wait().is_ok() {
+                signalled("terminated", 143);
+            }
+        });
+    }
+}

@@ -1,0 +1,139 @@
+//! Options of every proxy: numbers have ranges that are checked when a request is read, and an option that has no effect
+//! is refused.
+
+use super::proxies::networks;
+use foretell::architecture::Architecture;
+use foretell::proxy::{CATALOGUE, Range, Request, SHARED, SHARED_RANGES};
+use foretell::score::{Options, Scorer, Workers};
+
+fn message(request: &str) -> String {
+    let parsed = Request::parse(request);
+    parsed.err().unwrap_or_else(|| panic!("{request} was accepted")).to_string()
+}
+
+/// Values outside a range, and whatever is not a number, are refused by an error that names option, value and range.
+fn refuses_outside(name: &str, range: &Range) {
+    let Range { option, least, most, whole } = *range;
+    let mut outside = vec![(least - 1.0).to_string(), (most + 1.0).to_string(), "1e18".into(), "NaN".into()];
+    outside.extend(["9223372036854775808", "-9223372036854775809", "many", "null"].map(str::to_owned));
+    outside.extend((least > 0.0).then(|| "0".to_owned()));
+    outside.extend(whole.then(|| "2.5".to_owned()));
+    for value in outside {
+        let error = message(&format!("{name}[{option}={value}]"));
+        for part in [option, &range.to_string(), &format!("{name}[")] {
+            assert!(error.contains(part), "{name}[{option}={value}]: {part:?} is not in: {error}");
+        }
+    }
+    for value in [least, most] {
+        Request::parse(&format!("{name}[{option}={value}]")).unwrap();
+    }
+}
+
+#[test]
+fn numbers_outside_their_range_are_refused() {
+    for entry in CATALOGUE {
+        let about = entry.about;
+        for (option, default, _) in about.options {
+            let has_range = about.ranges.iter().any(|range| range.option == *option);
+            assert!(has_range || default.parse::<f64>().is_err(), "{}: {option} has no range", about.name);
+        }
+        for range in about.ranges {
+            assert!(about.options.iter().any(|(option, ..)| *option == range.option), "{}", about.name);
+            refuses_outside(about.name, range);
+        }
+    }
+    for range in SHARED_RANGES {
+        assert!(SHARED.iter().any(|(option, ..)| *option == range.option));
+        refuses_outside("snip", range);
+    }
+    assert!(message("blend(1e300 * nsc, 1 * depth)").contains("at most 1000000"));
+}
+
+fn score(request: &str, network: &Architecture) -> Result<u64, String> {
+    let scorer = Scorer::new(vec![Request::parse(request).unwrap()], Options::default());
+    let score = scorer.score(network, 0, &mut Workers::default()).scores.remove(0);
+    score.map(|score| score.value.to_bits()).map_err(|e| e.to_string())
+}
+
+/// Options that are common to all proxies, each with a value that is no proxy's own.
+const CHANGES: [&str; 6] =
+    ["feed=ones", "loss=half-square", "batch=3", "tokens=5", "train=true", "layers=first"];
+
+/// Every option changes the score or is refused, for every proxy on every family.
+#[test]
+fn an_option_changes_the_score_or_is_refused() {
+    let mut idle = Vec::new();
+    for network in networks() {
+        let family = network.family().name();
+        for entry in CATALOGUE.iter().filter(|entry| entry.about.drawn() && entry.about.parts.is_empty()) {
+            let name = entry.about.name;
+            let Ok(plain) = score(name, &network) else { continue };
+            let same = |change: &&str| score(&format!("{name}[{change}]"), &network) == Ok(plain);
+            let named = |change: &str| format!("{name}[{change}] on {family}");
+            let changes = CHANGES.into_iter().filter(|change| !harmless(name, change, family));
+            idle.extend(changes.filter(same).map(named));
+        }
+    }
+    assert!(idle.is_empty(), "options without effect: {idle:#?}");
+}
+
+/// Options that ask for what a proxy does anyway, and scores that may coincide.
+fn harmless(name: &str, change: &str, family: &str) -> bool {
+    match (name, change) {
+        // Counts that other inputs often leave as they are; no matrix of these networks has 128 rows.
+        ("w-pca" | "eznas" | "head-importance", _) => true,
+        ("synflow" | "logsynflow" | "dss", "feed=ones") => true,
+        ("synaptic-diversity", "feed=ones") => ["vit", "pit", "shunted"].contains(&family),
+        (_, "loss=half-square") => family == "recurrent",
+        _ => false,
+    }
+}
+
+#[test]
+fn options_without_effect_are_named() {
+    let networks = networks();
+    let of = |family: &str| networks.iter().find(|network| network.family().name() == family).unwrap();
+    for (family, request, part) in [
+        ("gpt2", "synaptic-diversity[qkv=split]", "qkv: has no effect on gpt2"),
+        ("bert", "synaptic-diversity[qkv=fused]", "qkv: has no effect on bert"),
+        ("bert", "dss[qkv=none]", "qkv: has no effect on bert"),
+        ("gpt2", "dss[head=1]", "head: has no effect on gpt2"),
+        ("vit", "synflow[mask=released]", "mask: has no effect on vit"),
+        ("vit", "logsynflow[mask=released]", "mask: has no effect on vit"),
+        ("vit", "synaptic-saliency[skip-first=true]", "skip-first: has no effect on vit"),
+        ("gpt2", "lpzero[form=paper]", "form: has no effect on gpt2"),
+        ("gpt2", "head-importance[of=heads,rows=0]", "rows: has no effect together with of=heads"),
+        ("gpt2", "ntkt[exact=true,probes=4]", "probes: has no effect together with exact=true"),
+        ("recurrent", "length-distortion[norms=kept]", "norms: has no effect on recurrent"),
+        ("vit", "large-noise[amplitude=0.15]", "amplitude: 0.15 is not a multiple of 0.1"),
+        ("llama", "snip[train=true]", "train: has no effect on llama"),
+        ("vit", "snip[tokens=4]", "tokens: has no effect on vit"),
+        ("gpt2", "naswot[loss=sum]", "loss: has no effect"),
+        ("gpt2", "naswot[layers=first]", "layers: has no effect"),
+        ("gpt2", "naswot[normalise=true]", "normalise: has no effect"),
+        ("gpt2", "dss++[normalise=true]", "normalise: has no effect"),
+        ("gpt2", "mgm[form=halves,layers=first]", "layers: has no effect"),
+        ("gpt2", "length-distortion[batch=2]", "batch: has no effect"),
+        ("gpt2", "l2-norm[batch=2]", "batch: has no effect"),
+        ("gpt2", "l2-norm[loss=sum]", "loss: has no effect"),
+    ] {
+        let error = score(request, of(family)).expect_err(request);
+        assert!(error.contains(part), "{request}: {part:?} is not in: {error}");
+    }
+    // What is asked for is what is done: no error.
+    for (family, request) in
+        [("gpt2", "synaptic-diversity[qkv=fused]"), ("bert", "dss[qkv=split]"), ("gpt2", "snip[train=true]")]
+    {
+        score(request, of(family)).unwrap();
+    }
+    assert!(message("blend(1 * snip)[batch=2]").contains("behind its members"));
+    // Options for many are passed over by those on which they have no effect.
+    let all = Request::parse_list("passes[batch=2,layers=first]").unwrap();
+    let scorer = Scorer::new(all, Options::default());
+    for score in scorer.score(of("gpt2"), 0, &mut Workers::default()).scores {
+        assert!(
+            score.is_ok() || score.as_ref().is_err_and(|e| e.to_string().contains("cannot be cut")),
+            "{score:?}"
+        );
+    }
+}
