@@ -7,12 +7,14 @@ mod budget;
 mod cells;
 mod file;
 mod grid;
+mod neighbours;
 mod optimum;
 mod sums;
 
 pub use cells::Cells;
 pub use file::{Column, Definition};
 pub use grid::{Grid, Walk};
+pub(crate) use neighbours::Neighbours;
 
 use crate::architecture::{Architecture, Counter, family};
 use crate::catalogue;

@@ -1,21 +1,26 @@
 //! A space inside limits, as searchers see it.
 
-use super::evaluate::as_given;
-use super::{Evaluator, Objective, Settings, Shard, Watch};
-use crate::architecture::{Architecture, Block};
+mod evaluations;
+mod moves;
+mod steps;
+mod uniform;
+mod walls;
+
+pub(super) use evaluations::Evaluations;
+
+use super::{Objective, Settings};
+use crate::architecture::Architecture;
 use crate::error::{Error, Result};
-use crate::latency::Model;
 use crate::proxy::{Request, Score};
 use crate::score::Scorer;
 use crate::search::{Ground, Moves, Nth, Told, Whole};
 use crate::seed::{Rng, Seed};
-use crate::space::{Bound, Feasible, Limits, Size, Space};
-use crate::store::{self, Evaluation, Store, Trial};
+use crate::space::{Limits, Size};
+use crate::store::Trial;
+use moves::SpaceMoves;
 use rand::RngExt;
-use rand::seq::IndexedRandom;
-use std::collections::{HashMap, HashSet};
-use std::sync::Mutex;
-use std::time::Instant;
+use std::collections::HashSet;
+use walls::Walls;
 
 /// How often a child is made anew before a random point takes its place: at a limit most children break it.
 const TRIES: usize = 1000;
@@ -25,8 +30,6 @@ const MENDS: usize = 40;
 const SAMPLES: usize = 1000;
 /// Draws after which a limit on memory or latency is taken to be out of reach.
 const DRAWS: usize = 10_000;
-/// Draws per shard after which one is taken to have nothing left of its own, and takes what others have.
-const DRAWS_OF_OTHERS: u64 = 30;
 
 /// The feasible part of a space, and what was asked for so far.
 pub(super) struct SpaceGround<'s, 'e> {
@@ -45,94 +48,18 @@ pub(super) struct SpaceGround<'s, 'e> {
     evaluations: Option<Evaluations<'e>>,
 }
 
-/// What an evaluator said so far, and how to ask it further.
-pub(super) struct Evaluations<'s> {
-    evaluator: &'s dyn Evaluator,
-    store: &'s Mutex<&'s mut Store>,
-    study: &'s store::Study,
-    watch: &'s dyn Watch,
-    /// The trial of each architecture told so far.
-    trials: HashMap<String, u64>,
-    /// What was said of a trial.
-    known: HashMap<u64, Evaluation>,
-    digest: [u8; 32],
-    /// What could not be stored.
-    failure: Option<Error>,
-}
-
-impl<'s> Evaluations<'s> {
-    pub(super) fn new(
-        evaluator: &'s dyn Evaluator,
-        store: &'s Mutex<&'s mut Store>,
-        study: &'s store::Study,
-        (known, digest): (Vec<Evaluation>, [u8; 32]),
-        watch: &'s dyn Watch,
-    ) -> Result<Self> {
-        if let Some(other) = known.iter().find(|known| known.evaluator != evaluator.label()) {
-            let reason = format!("was evaluated by {}: choose another --name", other.evaluator);
-            return Err(Error::input(format!("study '{}'", study.name), reason));
-        }
-        let known = known.into_iter().map(|known| (known.trial, known)).collect();
-        Ok(Evaluations {
-            evaluator,
-            store,
-            study,
-            watch,
-            trials: HashMap::new(),
-            known,
-            digest,
-            failure: None,
-        })
-    }
-
-    fn worth(&mut self, point: &Architecture) -> f64 {
-        let trial = self.trials.get(&point.id()).copied();
-        let Some(trial) = trial.filter(|_| self.failure.is_none()) else { return f64::NEG_INFINITY };
-        if !self.known.contains_key(&trial) {
-            let start = Instant::now();
-            let mut said = Evaluation { trial, evaluator: self.evaluator.label(), ..Evaluation::default() };
-            match self.evaluator.evaluate(point) {
-                Ok(value) => (said.status, said.value) = ("ok".to_owned(), value),
-                Err(failure) => {
-                    (said.status, said.message) = (failure.status.to_owned(), failure.message);
-                    said.value = f64::NAN;
-                }
-            }
-            said.seconds = start.elapsed().as_secs_f64();
-            let mut store = self.store.lock().expect("no holder panics");
-            match store.evaluated(self.study, self.known.len() as u64, &said, &self.digest) {
-                Ok(digest) => self.digest = digest,
-                Err(error) => self.failure = Some(error),
-            }
-            self.watch.evaluated(trial, said.value().map(|value| as_given(&said.evaluator, value)));
-            self.known.insert(trial, said);
-        }
-        self.known[&trial].value().unwrap_or(f64::NEG_INFINITY)
-    }
-}
-
-struct SpaceMoves<'s> {
-    space: &'s dyn Space,
-    inside: Option<Box<dyn Feasible + 's>>,
-    /// The slots outside the positions that may vary.
-    varying: Vec<usize>,
-    shard: Option<Shard>,
-}
-
 impl<'s, 'e> SpaceGround<'s, 'e> {
     pub(super) fn new(settings: &'s Settings, scorer: &'s Scorer) -> Result<Self> {
         let space = &*settings.space;
         let open = Limits { counter: settings.limits.counter, ..Limits::default() };
         let inside = (settings.limits != open).then(|| space.within(&settings.limits)).transpose()?;
-        let head = &space.definition().head;
-        let varying = (0..head.len()).filter(|slot| head[*slot].len() > 1).collect();
         let mut requests = scorer.requests().iter();
         let requests = settings.objectives.iter().map(|objective| match objective {
             Objective::Proxy(_) => requests.next(),
             _ => None,
         });
         let ground = SpaceGround {
-            moves: SpaceMoves { space, inside, varying, shard: settings.shard },
+            moves: SpaceMoves::new(Walls(settings), inside, settings.shard),
             settings,
             requests: requests.collect(),
             seen: HashSet::new(),
@@ -156,17 +83,12 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         if let Some(limit) = self.settings.memory {
             self.reach("bytes of memory", limit as f64, &|point| point.memory().total() as f64)?;
         }
-        match self.slow() {
+        match self.moves.walls.slow() {
             Some((most, model)) => {
                 self.reach("milliseconds", 1e3 * most, &|point| 1e3 * model.predict(point))
             }
             None => Ok(()),
         }
-    }
-
-    /// The limit on latency and what foretells it.
-    fn slow(&self) -> Option<(f64, &Model)> {
-        Some((self.settings.latency?, self.settings.model.as_ref()?))
     }
 
     fn reach(&self, what: &str, limit: f64, need: &dyn Fn(&Architecture) -> f64) -> Result<()> {
@@ -200,49 +122,39 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         let space = self.moves.space;
         let grid = space.as_grid();
         let grid = grid.ok_or_else(|| Error::input(space.name(), "cannot be counted: dp needs a grid"))?;
-        let objective = &self.settings.objectives[0];
-        grid.optimum(&self.settings.limits, count, &|point| match (
-            self.settings.cost(objective, point),
-            self.requests[0],
-        ) {
-            (Some(cost), _) => Ok(-(cost as f64)),
-            (None, Some(request)) if !request.about().drawn() && !request.is_set_score() => {
-                request.of_shape(point)
-            }
-            _ => Err(Error::input(
-                objective.to_string(),
-                "depends on more than the shape of a network: dp needs nsc, zerolm, params or the like",
-            )),
-        })
+        if !self.knows() {
+            let reason =
+                "depends on more than the shape of a network: dp needs nsc, zerolm, params or the like";
+            return Err(Error::input(self.settings.objectives[0].to_string(), reason));
+        }
+        grid.optimum(&self.settings.limits, count, &|point| self.known(point))
     }
 
-    /// By what shares of them a point breaks its limits, in all; nothing inside them.
-    fn excess(&self, point: &Architecture) -> f64 {
-        let Limits { params, flops, counter } = &self.settings.limits;
-        let over = |value: f64, most: f64| (value / most.max(1e-9) - 1.0).max(0.0);
-        let outside = |bound: &Bound, value: u64| {
-            over(value as f64, bound.max as f64) + over(bound.min as f64, value as f64)
-        };
-        let mut excess = outside(params, point.params().total);
-        if *flops != Bound::default() {
-            excess += point.flops(*counter).map_or(f64::INFINITY, |value| outside(flops, value));
+    /// Whether the first objective is a cost or a score of the shape, so that it is known without a pass.
+    fn knows(&self) -> bool {
+        self.requests[0].is_none_or(|request| !request.about().drawn() && !request.is_set_score())
+    }
+
+    /// The value of a point in the first objective, larger is better, where it is known without a pass.
+    fn known(&self, point: &Architecture) -> Result<f64> {
+        let objective = &self.settings.objectives[0];
+        match (self.settings.cost(objective, point), self.requests[0]) {
+            (Some(cost), _) => Ok(-(cost as f64)),
+            (None, Some(request)) => request.of_shape(point),
+            (None, None) => Err(Error::input(objective.to_string(), "needs a model that predicts it")),
         }
-        if let Some(limit) = self.settings.memory {
-            excess += over(point.memory().total() as f64, limit as f64);
-        }
-        excess + self.slow().map_or(0.0, |(most, model)| over(model.predict(point), most))
     }
 
     /// A child that breaks its limits, with blocks drawn anew as long as that brings it nearer to them.
     fn mended(&self, mut point: Architecture, rng: &mut Rng) -> Architecture {
-        let mut excess = self.excess(&point);
+        let mut excess = self.moves.walls.excess(&point);
         for _ in 0..MENDS {
             if excess == 0.0 {
                 break;
             }
             let block = rng.random_range(0..point.positions().max(1));
             let other = self.moves.redraw(&point, Whole::Keep, &|at| f64::from(at == block), rng);
-            let new = self.excess(&other);
+            let new = self.moves.walls.excess(&other);
             if new < excess {
                 (point, excess) = (other, new);
             }
@@ -252,7 +164,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
 
     /// Whether a point is inside all limits and new; it is not new again.
     fn accept(&mut self, point: &Architecture) -> bool {
-        if self.excess(point) > 0.0 {
+        if self.moves.walls.excess(point) > 0.0 {
             self.rejected += 1;
             return false;
         }
@@ -303,57 +215,6 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
     }
 }
 
-impl Moves<Architecture> for SpaceMoves<'_> {
-    fn sample(&self, rng: &mut Rng) -> Architecture {
-        let mut draw = || {
-            let inside = self.inside.as_ref().and_then(|inside| inside.sample(false, rng).ok());
-            inside.unwrap_or_else(|| self.space.sample(rng))
-        };
-        let Some(shard) = self.shard else { return draw() };
-        let tries = DRAWS_OF_OTHERS * shard.of();
-        let own = (0..tries).map(|_| draw()).find(|point| shard.owns(&point.id()));
-        own.unwrap_or_else(draw)
-    }
-
-    fn redraw(
-        &self,
-        parent: &Architecture,
-        whole: Whole,
-        block: &dyn Fn(usize) -> f64,
-        rng: &mut Rng,
-    ) -> Architecture {
-        match whole {
-            Whole::Keep => self.space.redraw(parent, &|_| 0.0, block, rng),
-            Whole::Each(rate) => self.space.redraw(parent, &|_| rate, block, rng),
-            Whole::One => {
-                let chosen = self.varying.choose(rng).copied();
-                self.space.redraw(parent, &|slot| f64::from(Some(slot) == chosen), block, rng)
-            }
-        }
-    }
-
-    fn cross(&self, a: &Architecture, b: &Architecture, rng: &mut Rng) -> Architecture {
-        self.space.cross(a, b, rng)
-    }
-
-    fn graft(&self, a: &Architecture, b: &Architecture, blocks: &[usize], rng: &mut Rng) -> Architecture {
-        self.space.graft(a, b, blocks, rng)
-    }
-
-    fn blocks(&self, point: &Architecture) -> usize {
-        point.positions()
-    }
-
-    fn alike(&self, a: &Architecture, b: &Architecture) -> bool {
-        let width = |point: &Architecture| {
-            let mut first = None;
-            point.blocks(&mut |block: Block| first = first.or(Some(block.width)));
-            first
-        };
-        width(a) == width(b)
-    }
-}
-
 impl Ground<Architecture> for SpaceGround<'_, '_> {
     fn fresh(
         &mut self,
@@ -385,6 +246,15 @@ impl Ground<Architecture> for SpaceGround<'_, '_> {
                 Vec::new()
             }
         }
+    }
+
+    fn starts(&mut self) -> Vec<Architecture> {
+        let mut starts = self.uniform();
+        if let Some(shard) = self.settings.shard {
+            starts.retain(|point| shard.owns(&point.id()));
+        }
+        starts.retain(|point| self.accept(point));
+        starts
     }
 
     fn nth(&mut self, index: u64) -> Nth<Architecture> {
