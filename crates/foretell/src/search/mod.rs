@@ -12,6 +12,7 @@ mod archive;
 use crate::catalogue;
 use crate::error::{Error, Result};
 use crate::seed::Rng;
+use rand::RngExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -46,6 +47,21 @@ pub enum Whole {
     Each(f64),
 }
 
+/// A small change of a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// One value of one block moves along its choices.
+    Value,
+    /// One value of one block moves, and other blocks give or take what the limits then demand or allow.
+    Exchange,
+    /// Several blocks get the same value.
+    Together,
+    /// Two blocks change places.
+    Swap,
+    /// A value of the whole point moves, and all blocks are scaled to what the limits then demand or allow.
+    Whole,
+}
+
 /// How points come from points.
 pub trait Moves<P> {
     /// A random point.
@@ -60,6 +76,20 @@ pub trait Moves<P> {
     fn blocks(&self, point: &P) -> usize;
     /// Whether blocks of one would fit into the other unchanged.
     fn alike(&self, a: &P, b: &P) -> bool;
+    /// A neighbour of a point, inside the limits if the point was and the step allows it. Where points have no neighbours
+    /// of their own, a block or a value of the whole is drawn anew.
+    fn step(&self, parent: &P, step: Step, rng: &mut Rng) -> P {
+        if step == Step::Whole {
+            return self.redraw(parent, Whole::One, &|_| 0.0, rng);
+        }
+        let chosen = rng.random_range(0..self.blocks(parent).max(1));
+        self.redraw(parent, Whole::Keep, &|block| f64::from(block == chosen), rng)
+    }
+    /// The point with all blocks scaled alike until it is inside the limits; with `fill` also until it uses what they
+    /// allow. The point itself where blocks cannot be scaled.
+    fn fit(&self, point: P, _fill: bool, _rng: &mut Rng) -> P {
+        point
+    }
 }
 
 /// What a point at an index is good for.
@@ -82,6 +112,11 @@ pub trait Ground<P> {
     fn nth(&mut self, index: u64) -> Nth<P>;
     /// The best points in the first objective, inside all limits and in order, where they can be known without scoring.
     fn optimum(&mut self, _count: usize) -> Vec<P> {
+        Vec::new()
+    }
+    /// Good points to begin with, inside all limits and never asked for before, where some are known without a pass through a
+    /// network: those whose blocks are all alike. The best one in the first objective comes first if it is known.
+    fn starts(&mut self) -> Vec<P> {
         Vec::new()
     }
     /// The fitness in one objective of some points within all of `told`, larger is better; minus infinity if failed.
@@ -171,6 +206,7 @@ catalogue! {
     steady_state: steady_state::SteadyState<P>,
     etas: etas::Etas<P>,
     block_wise: block_wise::BlockWise<P>,
+    memetic: memetic::Memetic<P>,
     pareto: pareto::Pareto<P>,
 }
 

@@ -8,6 +8,7 @@ mod budget;
 mod cells;
 mod file;
 mod grid;
+mod neighbours;
 mod optimum;
 mod sums;
 mod uniform;
@@ -15,6 +16,7 @@ mod uniform;
 pub use cells::Cells;
 pub use file::{Column, Definition};
 pub use grid::{Grid, Walk};
+pub(crate) use neighbours::Neighbours;
 
 use crate::architecture::{Architecture, Counter, family};
 use crate::catalogue;

@@ -46,7 +46,7 @@ impl Finish<'_, '_, '_> {
             answer.proved = self.ground.proved && first;
             let models = self.ground.models();
             let references =
-                References { scorer: self.scorer, ceilings: &self.ground.ceilings, models: &models };
+                References { scorer: self.scorer, ceilings: self.ground.ceilings(), models: &models };
             references.add(&view, &mut answer)?;
             drop(view);
             store.set_answer(self.study, &json!(answer))?;

@@ -1,21 +1,28 @@
 //! A space inside limits, as searchers see it.
 
+mod moves;
+mod steps;
+mod walls;
+
+pub(super) use walls::Ceilings;
+
 use super::evaluations::Evaluations;
 use super::latencies::{Latencies, Timed};
-use super::{Objective, Settings, Shard, Watch};
-use crate::architecture::{Architecture, Block};
+use super::{Objective, Settings, Watch};
+use crate::architecture::Architecture;
 use crate::error::{Error, Result};
 use crate::latency::{Model, Phase};
 use crate::proxy::{Request, Score};
 use crate::score::Scorer;
 use crate::search::{Ground, Moves, Nth, Told, Whole};
 use crate::seed::{Rng, Seed};
-use crate::space::{Bound, Feasible, Limits, Size, Space};
+use crate::space::{Limits, Size};
 use crate::store::Trial;
 use crate::units::grouped;
+use moves::SpaceMoves;
 use rand::RngExt;
-use rand::seq::IndexedRandom;
 use std::collections::HashSet;
+use walls::Walls;
 
 /// How often a child is made anew before a random point takes its place: at a limit most children break it.
 const TRIES: usize = 1000;
@@ -27,36 +34,6 @@ const FINALISTS: usize = 64;
 const SAMPLES: usize = 1000;
 /// Draws after which a limit on memory or latency is taken to be out of reach.
 const DRAWS: usize = 10_000;
-/// Draws per shard after which one is taken to have nothing left of its own, and takes what others have.
-const DRAWS_OF_OTHERS: u64 = 30;
-
-/// Limits that a space cannot count: memory, cache and predicted latency.
-#[derive(Default)]
-pub(super) struct Ceilings {
-    memory: Option<u64>,
-    cache: Option<u64>,
-    /// Predictions that must stay below a number of seconds.
-    timed: Vec<(Model, f64)>,
-}
-
-impl Ceilings {
-    /// Those of some settings, without latency.
-    pub(super) fn of(settings: &Settings) -> Self {
-        Ceilings { memory: settings.memory, cache: settings.cache, timed: Vec::new() }
-    }
-
-    /// By what shares of them a point breaks these limits, in all; nothing if it keeps them.
-    pub(super) fn excess(&self, point: &Architecture) -> f64 {
-        let memory = self.memory.map_or(0.0, |most| over(point.memory().total() as f64, most as f64));
-        let cache = self.cache.map_or(0.0, |most| over(point.cache_bytes().unwrap_or(0) as f64, most as f64));
-        let timed = self.timed.iter().map(|(model, most)| over(model.predict(point), *most));
-        memory + cache + timed.sum::<f64>()
-    }
-}
-
-fn over(value: f64, most: f64) -> f64 {
-    (value / most.max(1e-9) - 1.0).max(0.0)
-}
 
 /// The feasible part of a space, and what was asked for so far.
 pub(super) struct SpaceGround<'s, 'e> {
@@ -75,21 +52,11 @@ pub(super) struct SpaceGround<'s, 'e> {
     evaluations: Option<Evaluations<'e>>,
     /// What is known of latency, where it is limited or an objective.
     latencies: Option<Latencies<'e>>,
-    /// Limits that the space cannot count, as they are now.
-    pub(super) ceilings: Ceilings,
     /// The best points, where they are known from before the search.
     pub(super) solution: Option<Vec<Architecture>>,
     watch: &'s dyn Watch,
     /// Whether the best points were solved for and the first keeps every limit.
     pub(super) proved: bool,
-}
-
-struct SpaceMoves<'s> {
-    space: &'s dyn Space,
-    inside: Option<Box<dyn Feasible + 's>>,
-    /// The slots outside the positions that may vary.
-    varying: Vec<usize>,
-    shard: Option<Shard>,
 }
 
 impl<'s, 'e> SpaceGround<'s, 'e> {
@@ -102,15 +69,17 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         let space = &*settings.space;
         let open = Limits { counter: settings.limits.counter, ..Limits::default() };
         let inside = (settings.limits != open).then(|| space.within(&settings.limits)).transpose()?;
-        let head = &space.definition().head;
-        let varying = (0..head.len()).filter(|slot| head[*slot].len() > 1).collect();
         let mut requests = scorer.requests().iter();
         let requests = settings.objectives.iter().map(|objective| match objective {
             Objective::Proxy(_) => requests.next(),
             _ => None,
         });
         let ground = SpaceGround {
-            moves: SpaceMoves { space, inside, varying, shard: settings.shard },
+            moves: SpaceMoves::new(
+                Walls { settings, ceilings: Ceilings::of(settings) },
+                inside,
+                settings.shard,
+            ),
             settings,
             requests: requests.collect(),
             seen: HashSet::new(),
@@ -119,7 +88,6 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
             refusal: None,
             evaluations: None,
             latencies: None,
-            ceilings: Ceilings::of(settings),
             solution,
             watch,
             proved: false,
@@ -143,7 +111,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         evaluations: Option<Evaluations<'n>>,
         latencies: Option<Latencies<'n>>,
     ) -> Result<SpaceGround<'s, 'n>> {
-        let SpaceGround { moves, settings, requests, seen, ceilings, solution, watch, .. } = self;
+        let SpaceGround { moves, settings, requests, seen, solution, watch, .. } = self;
         let mut ground = SpaceGround {
             moves,
             settings,
@@ -154,7 +122,6 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
             refusal: None,
             evaluations,
             latencies,
-            ceilings,
             solution,
             watch,
             proved: false,
@@ -173,7 +140,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
     fn refresh(&mut self) {
         let timed = self.latencies.iter().flat_map(|latencies| &latencies.timed);
         let bound = |timed: &Timed| Some((timed.model.clone(), timed.limit? / (1.0 + timed.guard)));
-        self.ceilings.timed = timed.filter_map(bound).collect();
+        self.moves.walls.ceilings.timed = timed.filter_map(bound).collect();
     }
 
     /// What is known of latency, to be changed; limits follow.
@@ -184,6 +151,11 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         let done = self.latencies.as_mut().map(change).transpose();
         self.refresh();
         done
+    }
+
+    /// Limits that the space cannot count, as they are now.
+    pub(super) fn ceilings(&self) -> &Ceilings {
+        &self.moves.walls.ceilings
     }
 
     /// What is known of latency, where it is limited or an objective.
@@ -237,29 +209,28 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         }
     }
 
-    /// By what shares of them a point breaks its limits, in all; nothing inside them.
-    fn excess(&self, point: &Architecture) -> f64 {
-        let Limits { params, flops, counter } = &self.settings.limits;
-        let outside = |bound: &Bound, value: u64| {
-            over(value as f64, bound.max as f64) + over(bound.min as f64, value as f64)
-        };
-        let mut excess = outside(params, point.params().total);
-        if *flops != Bound::default() {
-            excess += point.flops(*counter).map_or(f64::INFINITY, |value| outside(flops, value));
-        }
-        excess + self.ceilings.excess(point)
+    /// The best uniform network, where scores need no pass, and the largest one of each depth.
+    fn uniform(&self) -> Vec<Architecture> {
+        let Some(grid) = self.moves.space.as_grid() else { return Vec::new() };
+        let (limits, ceilings, models) = (&self.settings.limits, self.ceilings(), self.models());
+        let keeps = |point: &Architecture| ceilings.keeps(point);
+        let (objective, request) = (&self.settings.objectives[0], self.requests[0]);
+        let best = known(objective, request, &models)
+            .and_then(|score| grid.best_uniform(limits, &keeps, &score).ok().flatten());
+        let largest = grid.largest_uniform(limits, &keeps);
+        best.map(|(_, point)| point).into_iter().chain(largest).collect()
     }
 
     /// A child that breaks its limits, with blocks drawn anew as long as that brings it nearer to them.
     fn mended(&self, mut point: Architecture, rng: &mut Rng) -> Architecture {
-        let mut excess = self.excess(&point);
+        let mut excess = self.moves.walls.excess(&point);
         for _ in 0..MENDS {
             if excess == 0.0 {
                 break;
             }
             let block = rng.random_range(0..point.positions().max(1));
             let other = self.moves.redraw(&point, Whole::Keep, &|at| f64::from(at == block), rng);
-            let new = self.excess(&other);
+            let new = self.moves.walls.excess(&other);
             if new < excess {
                 (point, excess) = (other, new);
             }
@@ -269,7 +240,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
 
     /// Whether a point is inside all limits and new; it is not new again.
     fn accept(&mut self, point: &Architecture) -> bool {
-        if self.excess(point) > 0.0 {
+        if self.moves.walls.excess(point) > 0.0 {
             self.rejected += 1;
             return false;
         }
@@ -331,57 +302,6 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
     }
 }
 
-impl Moves<Architecture> for SpaceMoves<'_> {
-    fn sample(&self, rng: &mut Rng) -> Architecture {
-        let mut draw = || {
-            let inside = self.inside.as_ref().and_then(|inside| inside.sample(false, rng).ok());
-            inside.unwrap_or_else(|| self.space.sample(rng))
-        };
-        let Some(shard) = self.shard else { return draw() };
-        let tries = DRAWS_OF_OTHERS * shard.of();
-        let own = (0..tries).map(|_| draw()).find(|point| shard.owns(&point.id()));
-        own.unwrap_or_else(draw)
-    }
-
-    fn redraw(
-        &self,
-        parent: &Architecture,
-        whole: Whole,
-        block: &dyn Fn(usize) -> f64,
-        rng: &mut Rng,
-    ) -> Architecture {
-        match whole {
-            Whole::Keep => self.space.redraw(parent, &|_| 0.0, block, rng),
-            Whole::Each(rate) => self.space.redraw(parent, &|_| rate, block, rng),
-            Whole::One => {
-                let chosen = self.varying.choose(rng).copied();
-                self.space.redraw(parent, &|slot| f64::from(Some(slot) == chosen), block, rng)
-            }
-        }
-    }
-
-    fn cross(&self, a: &Architecture, b: &Architecture, rng: &mut Rng) -> Architecture {
-        self.space.cross(a, b, rng)
-    }
-
-    fn graft(&self, a: &Architecture, b: &Architecture, blocks: &[usize], rng: &mut Rng) -> Architecture {
-        self.space.graft(a, b, blocks, rng)
-    }
-
-    fn blocks(&self, point: &Architecture) -> usize {
-        point.positions()
-    }
-
-    fn alike(&self, a: &Architecture, b: &Architecture) -> bool {
-        let width = |point: &Architecture| {
-            let mut first = None;
-            point.blocks(&mut |block: Block| first = first.or(Some(block.width)));
-            first
-        };
-        width(a) == width(b)
-    }
-}
-
 impl Ground<Architecture> for SpaceGround<'_, '_> {
     fn fresh(
         &mut self,
@@ -408,7 +328,7 @@ impl Ground<Architecture> for SpaceGround<'_, '_> {
     fn optimum(&mut self, count: usize) -> Vec<Architecture> {
         match self.solve(count) {
             Ok(points) => {
-                self.proved = points.first().is_some_and(|best| self.ceilings.excess(best) == 0.0);
+                self.proved = points.first().is_some_and(|best| self.ceilings().keeps(best));
                 points.into_iter().filter(|point| self.accept(point)).collect()
             }
             Err(error) => {
@@ -416,6 +336,15 @@ impl Ground<Architecture> for SpaceGround<'_, '_> {
                 Vec::new()
             }
         }
+    }
+
+    fn starts(&mut self) -> Vec<Architecture> {
+        let mut starts = self.uniform();
+        if let Some(shard) = self.settings.shard {
+            starts.retain(|point| shard.owns(&point.id()));
+        }
+        starts.retain(|point| self.accept(point));
+        starts
     }
 
     fn nth(&mut self, index: u64) -> Nth<Architecture> {
@@ -456,6 +385,23 @@ impl Ground<Architecture> for SpaceGround<'_, '_> {
     }
 }
 
+/// The value of networks in an objective, larger is better, where it is known without a pass.
+pub(super) fn known<'k>(
+    objective: &'k Objective,
+    request: Option<&'k Request>,
+    models: &'k [(Phase, Model)],
+) -> Option<impl Fn(&Architecture) -> Result<f64> + Sync + 'k> {
+    let shape = |request: &&Request| !request.about().drawn() && !request.is_set_score();
+    let request = request.filter(|_| !objective.is_cost()).filter(shape);
+    (request.is_some() || objective.is_cost()).then_some(move |point: &Architecture| {
+        match (objective.cost(point, models), request) {
+            (Some(cost), _) => Ok(-(cost as f64)),
+            (None, Some(request)) => request.of_shape(point),
+            (None, None) => Err(Error::input(objective.to_string(), "has no value for this network")),
+        }
+    })
+}
+
 /// The best networks inside limits on parameters and multiply-adds, where the first objective is a cost or reads the shape alone.
 pub(super) fn exact(
     settings: &Settings,
@@ -472,17 +418,10 @@ pub(super) fn exact(
     })?;
     let objective = &settings.objectives[0];
     let requests = Objective::requests(&settings.objectives[..1])?;
-    let shape = |request: &&Request| !request.about().drawn() && !request.is_set_score();
-    let request = requests.first().filter(shape);
-    if request.is_none() && !objective.is_cost() {
+    let Some(score) = known(objective, requests.first(), models) else {
         let message = "depends on more than the shape of a network, which an exact search needs: use nsc, zerolm, params \
                        or another score of the shape";
         return Err(Error::input(objective.to_string(), message));
-    }
-    let score = |point: &Architecture| match (objective.cost(point, models), request) {
-        (Some(cost), _) => Ok(-(cost as f64)),
-        (None, Some(request)) => request.of_shape(point),
-        (None, None) => Err(Error::input(objective.to_string(), "has no value for this network")),
     };
     grid.optimum(&settings.limits, count, &score, &|share| watch.solving(share))
 }

@@ -2,11 +2,10 @@
 
 use super::View;
 use super::answer::{Answer, Reference, ReferenceKind};
-use super::ground::{Ceilings, within};
+use super::ground::{Ceilings, known, within};
 use crate::architecture::{Architecture, Counter};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::latency::{Model, Phase};
-use crate::proxy::Request;
 use crate::score::{Options, Scorer};
 use crate::space;
 
@@ -36,7 +35,7 @@ impl References<'_> {
         answer.value = view.value(winner, 0);
         let Some(grid) = view.settings.space.as_grid() else { return Ok(()) };
         let limits = &view.settings.limits;
-        let keeps = |point: &Architecture| self.ceilings.excess(point) == 0.0;
+        let keeps = |point: &Architecture| self.ceilings.keeps(point);
         if let Some((uniform, value)) = self.best_uniform(view, winner, answer)? {
             let first = &view.settings.objectives[0];
             let own = answer.value.map(|own| if first.is_cost() { -own } else { own });
@@ -60,15 +59,10 @@ impl References<'_> {
     ) -> Result<Option<(Architecture, Option<f64>)>> {
         let grid = view.settings.space.as_grid().expect("uniform networks are those of a grid");
         let limits = &view.settings.limits;
-        let keeps = |point: &Architecture| self.ceilings.excess(point) == 0.0;
+        let keeps = |point: &Architecture| self.ceilings.keeps(point);
         let objective = &view.settings.objectives[0];
-        let request = self.scorer.requests().first().filter(|_| !objective.is_cost());
-        if request.is_none_or(reads_shape) {
-            let score = |point: &Architecture| match (objective.cost(point, self.models), request) {
-                (Some(cost), _) => Ok(-(cost as f64)),
-                (None, Some(request)) => request.of_shape(point),
-                (None, None) => Err(Error::input(objective.to_string(), "has no value here")),
-            };
+        let request = self.scorer.requests().first();
+        if let Some(score) = known(objective, request, self.models) {
             let best = grid.best_uniform(limits, &keeps, &score)?;
             return Ok(best.map(|(value, point)| (point, Some(objective.shown(value)))));
         }
@@ -98,17 +92,9 @@ impl References<'_> {
     /// The first objective of a network where that takes no pass.
     fn shape_value(&self, view: &View, point: &Architecture) -> Option<f64> {
         let objective = &view.settings.objectives[0];
-        if let Some(cost) = objective.cost(point, self.models) {
-            return Some(cost as f64);
-        }
-        let request = self.scorer.requests().first().filter(|request| reads_shape(request))?;
-        request.of_shape(point).ok()
+        let score = known(objective, self.scorer.requests().first(), self.models)?;
+        Some(objective.shown(score(point).ok()?))
     }
-}
-
-/// Whether a score reads the shape of a network alone.
-fn reads_shape(request: &Request) -> bool {
-    !request.about().drawn() && !request.is_set_score()
 }
 
 fn reference(kind: ReferenceKind, point: &Architecture, value: Option<f64>) -> Reference {

@@ -1,0 +1,213 @@
+//! The architectures next to one of a grid: one value moves along its choices, everything else changes as little as the
+//! rules of the space allow.
+
+use super::grid::{Grid, Head, Menu};
+use crate::architecture::Architecture;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Finds neighbours in a grid.
+pub(crate) struct Neighbours<'g> {
+    grid: &'g Grid,
+    heads: HashMap<&'g [u32], usize>,
+    /// By the address of the menu.
+    menus: HashMap<usize, Vec<ByValue>>,
+    /// For each value outside the positions, the values that occur, ascending.
+    outside: Vec<Vec<u32>>,
+    /// For each column of a position, one over the spread of its values.
+    scales: Vec<f64>,
+}
+
+/// The rows of a menu by their value in one column, ascending.
+struct ByValue {
+    values: Vec<u32>,
+    rows: Vec<Vec<u32>>,
+}
+
+impl<'g> Neighbours<'g> {
+    /// Indexes a grid.
+    pub(crate) fn new(grid: &'g Grid) -> Self {
+        let mut menus = HashMap::new();
+        for menu in grid.heads.iter().flat_map(|head| &head.menus) {
+            menus.entry(Arc::as_ptr(menu) as usize).or_insert_with(|| by_column(menu));
+        }
+        let occurring = |slot: usize| {
+            let mut values: Vec<u32> = grid.heads.iter().map(|head| head.values[slot]).collect();
+            values.sort_unstable();
+            values.dedup();
+            values
+        };
+        let slots = grid.definition.head.len();
+        let scales = (0..grid.definition.columns.len()).map(|column| {
+            let tables = menus.values().filter_map(|tables: &Vec<ByValue>| tables.get(column));
+            let ends = tables.filter_map(|table| Some((*table.values.first()?, *table.values.last()?)));
+            let (low, high) = ends.fold((u32::MAX, 0), |(low, high), (l, h)| (low.min(l), high.max(h)));
+            1.0 / f64::from(high.saturating_sub(low).max(1))
+        });
+        Neighbours {
+            grid,
+            heads: grid.heads.iter().enumerate().map(|(at, head)| (&*head.values, at)).collect(),
+            scales: scales.collect(),
+            outside: (0..slots).map(occurring).collect(),
+            menus,
+        }
+    }
+
+    fn head(&self, point: &Architecture) -> Option<&'g Head> {
+        self.heads.get(point.head()).map(|at| &self.grid.heads[*at])
+    }
+
+    /// The values that a column can have at a position, ascending.
+    pub(crate) fn values(&self, point: &Architecture, position: usize, column: usize) -> &[u32] {
+        self.table(point, position, column).map_or(&[], |(_, table)| &table.values)
+    }
+
+    fn table(&self, point: &Architecture, position: usize, column: usize) -> Option<(&'g Menu, &ByValue)> {
+        let menu = self.head(point)?.menus.get(position)?;
+        Some((menu, self.menus.get(&(Arc::as_ptr(menu) as usize))?.get(column)?))
+    }
+
+    /// Sets the value of a column at a position; the other columns change only where the space demands it.
+    pub(crate) fn set(&self, point: &mut Architecture, position: usize, column: usize, value: u32) {
+        let Some((menu, table)) = self.table(point, position, column) else { return };
+        let Ok(at) = table.values.binary_search(&value) else { return };
+        let rows = table.rows[at].iter().map(|row| menu.row(*row as usize));
+        if let Some(row) = self.nearest(rows, point.row(position)) {
+            point.row_mut(position).copy_from_slice(row);
+        }
+    }
+
+    /// Gives a position the row nearest to `wanted` that is admissible there.
+    pub(crate) fn set_row(&self, point: &mut Architecture, position: usize, wanted: &[u32]) {
+        let menu = self.head(point).and_then(|head| head.menus.get(position));
+        if let Some(row) = menu.and_then(|menu| self.nearest(menu.iter(), wanted)) {
+            point.row_mut(position).copy_from_slice(row);
+        }
+    }
+
+    /// The first of the rows that differ least from `wanted`.
+    fn nearest<'r>(&self, rows: impl Iterator<Item = &'r [u32]>, wanted: &[u32]) -> Option<&'r [u32]> {
+        let distance = |row: &[u32]| -> f64 {
+            let gaps = row.iter().zip(wanted).zip(&self.scales);
+            gaps.map(|((a, b), scale)| f64::from(a.abs_diff(*b)) * scale).sum()
+        };
+        let mut best: Option<(f64, &[u32])> = None;
+        for row in rows {
+            let distance = distance(row);
+            if best.is_none_or(|(least, _)| distance < least) {
+                best = Some((distance, row));
+            }
+        }
+        best.map(|(_, row)| row)
+    }
+
+    /// The values that a slot outside the positions can have, ascending.
+    pub(crate) fn outside(&self, slot: usize) -> &[u32] {
+        &self.outside[slot]
+    }
+
+    /// The same architecture with some slots outside the positions set. Other slots change only where the space demands it;
+    /// a deeper network repeats rows and a shallower one skips some, evenly over the depth.
+    pub(crate) fn with_outside(&self, point: &Architecture, set: &[(usize, u32)]) -> Architecture {
+        let distance = |head: &Head| -> f64 {
+            let slots = head.values.iter().zip(point.head()).zip(&self.outside).enumerate();
+            let gap = |(slot, ((value, old), choices)): (usize, ((&u32, &u32), &Vec<u32>))| {
+                let spread = choices.last().zip(choices.first()).map_or(1, |(high, low)| high - low).max(1);
+                match set.iter().find(|(wanted, _)| *wanted == slot) {
+                    Some((_, wanted)) => 1e6 * f64::from(value.abs_diff(*wanted)) / f64::from(spread),
+                    None => f64::from(value.abs_diff(*old)) / f64::from(spread),
+                }
+            };
+            slots.map(gap).sum()
+        };
+        let mut wanted = point.head().to_vec();
+        set.iter().for_each(|(slot, value)| wanted[*slot] = *value);
+        let head = match self.heads.get(wanted.as_slice()) {
+            Some(at) => Some(&self.grid.heads[*at]),
+            None => self.grid.heads.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))),
+        };
+        let Some(head) = head else { return point.clone() };
+        let (before, after) = (point.positions(), head.menus.len());
+        self.grid.assemble(head, |position| {
+            let menu = &head.menus[position];
+            let near = (before > 0).then(|| point.row(position * before / after));
+            near.and_then(|row| self.nearest(menu.iter(), row)).unwrap_or(menu.row(0)).to_vec()
+        })
+    }
+}
+
+fn by_column(menu: &Menu) -> Vec<ByValue> {
+    let columns = menu.iter().next().map_or(0, <[u32]>::len);
+    let one = |column: usize| {
+        let mut rows: Vec<u32> = (0..menu.len() as u32).collect();
+        let value = |row: &u32| menu.row(*row as usize)[column];
+        rows.sort_by_key(value);
+        let groups: Vec<&[u32]> = rows.chunk_by(|a, b| value(a) == value(b)).collect();
+        ByValue {
+            values: groups.iter().map(|group| value(&group[0])).collect(),
+            rows: groups.into_iter().map(<[u32]>::to_vec).collect(),
+        }
+    };
+    (0..columns).map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seed::Seed;
+    use crate::space::{Space, preset};
+
+    /// Every value that a neighbour search offers leads to an architecture of the space that has it.
+    #[test]
+    fn neighbours_stay_inside_the_space() {
+        for name in ["gpt2", "flexibert", "pit-ti", "shunted", "lonas-llama"] {
+            let space = preset(name).unwrap();
+            let grid = space.as_grid().unwrap();
+            let neighbours = Neighbours::new(grid);
+            let mut rng = Seed(1).stream("test", 0);
+            for _ in 0..20 {
+                let point = space.sample(&mut rng);
+                for position in 0..point.positions() {
+                    for column in 0..point.row(position).len() {
+                        for value in neighbours.values(&point, position, column) {
+                            let mut other = point.clone();
+                            neighbours.set(&mut other, position, column, *value);
+                            space.validate(&other).unwrap();
+                            assert_eq!(other.row(position)[column], *value, "{name}");
+                        }
+                    }
+                }
+                for slot in 0..point.head().len() {
+                    for value in neighbours.outside(slot) {
+                        let other = neighbours.with_outside(&point, &[(slot, *value)]);
+                        space.validate(&other).unwrap();
+                        assert_eq!(other.head()[slot], *value, "{name}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// 4 layers with feed-forward widths 512, 1024, 2048, 4096 made 2 deep keep the first and the third; at width 512 no
+    /// layer may be narrower than 1024.
+    #[test]
+    fn depth_is_stretched_and_rules_are_kept() {
+        let space = preset("gpt2").unwrap();
+        let point = crate::space::read_architecture(&serde_json::json!({
+            "space": "gpt2", "n_layer": 4, "d_model": 256, "d_embed": 128, "div_val": 1,
+            "n_head": 4, "d_inner": [512, 1024, 2048, 4096],
+        }))
+        .unwrap();
+        let neighbours = Neighbours::new(space.as_grid().unwrap());
+        let change = |key: &str, value: u32| {
+            let old = point.to_json()[key].as_u64().unwrap() as u32;
+            let slot = (0..point.head().len())
+                .find(|slot| point.head()[*slot] == old && neighbours.outside(*slot).contains(&value));
+            neighbours.with_outside(&point, &[(slot.unwrap(), value)]).to_json()
+        };
+        assert_eq!(change("n_layer", 2)["d_inner"], serde_json::json!([512, 2048]));
+        let wider = change("d_model", 512);
+        assert_eq!(wider["d_model"], 512);
+        assert_eq!(wider["d_inner"], serde_json::json!([1024, 1024, 2048, 4096]));
+    }
+}
