@@ -87,7 +87,7 @@ fn print_latencies(settings: &Settings, model: &Model, rows: &[Measured]) {
         let interval = format!("{} to {}", ms(found.interval.0), ms(found.interval.1));
         vec![trial.to_string(), ms(*foretold), ms(found.seconds), interval, held.to_owned()]
     };
-    let names = ["trial", "foretold", "measured", "96 % interval", "keeps the limit"];
+    let names = ["trial", "foretold", "measured", "interval", "keeps the limit"];
     output::line(output::table(&names, rows.iter().map(row).collect()));
 }
 
@@ -132,7 +132,7 @@ fn measured(
     let mut rows: Vec<Measured> = Vec::new();
     for trial in order.into_iter().take(MEASURED) {
         let architecture = loaded.architecture(trial)?;
-        let found = latency::measure(&architecture, memory)?;
+        let found = latency::measure(&architecture, latency::Phase::Prefill, memory)?;
         rows.push((trial, model.predict(&architecture), found));
         if !several && keeps(&found) {
             break;
