@@ -71,6 +71,12 @@ pub enum Error {
         /// Bytes allowed.
         budget: u64,
     },
+    /// A decoding step of a network that is not a decoder.
+    #[error("{family} is not a decoder and has no next token: only its pass over a whole input can be run")]
+    NotDecoder {
+        /// The network's family.
+        family: &'static str,
+    },
     /// A store that cannot be used as it is.
     #[error("store {}: {reason}", path.display())]
     Store {
@@ -168,6 +174,7 @@ impl Error {
             Error::Invalid { .. } => "invalid-architecture",
             Error::Infeasible { .. } => "infeasible",
             Error::Memory { .. } => "memory",
+            Error::NotDecoder { .. } => "not-decoder",
             Error::Store { .. } => "store",
             Error::Corrupt { .. } => "store-corrupt",
             Error::StoreVersion { .. } => "store-version",

@@ -271,3 +271,30 @@ fn sizes() {
     assert!((log10("gpt2") - 37.52).abs() < 0.01 && (log10("gpt2-etas") - 37.05).abs() < 0.01);
     assert_eq!(space::preset("nasbench-nlp").unwrap().size(), Size::Open);
 }
+
+/// Bytes in f32 that decoding keeps of a whole context, by hand.
+#[test]
+fn caches() {
+    // 3 layers · 2 · 64 · 192 tokens · 4 bytes, whatever the heads.
+    let gpt2 = json!({"family": "gpt2", "d_model": 64, "n_head": [1, 2, 4], "d_inner": [64, 128, 256]});
+    assert_eq!(read(gpt2).cache_bytes(), Some(294_912));
+    // Transformer-XL keeps projected distances too: 2 · 3 · 64 · 192 · 4.
+    let xl = json!({"family": "transformer-xl", "d_model": 64, "n_head": [1, 2], "d_inner": 64});
+    assert_eq!(read(xl).cache_bytes(), Some(294_912));
+    // Key heads of 16 columns: (2 + 1 + 4) · 16 · 2 · 10 tokens · 4.
+    let llama = json!({"family": "llama", "vocab_size": 8, "context_len": 10, "hidden_size": 64, "ffn_dim": 8,
+        "num_heads": [4, 4, 4], "num_kv_heads": [2, 1, null]});
+    assert_eq!(read(llama).cache_bytes(), Some(8_960));
+    // Two states; three layers of 6, 6 and 5 columns: 2 · 17 · 4. The length of the sequence does not matter.
+    let node = |name: &str, op: &str, inputs: &[&str]| json!({"name": name, "op": op, "inputs": inputs});
+    let cell = json!({"family": "recurrent", "embed_dim": 5, "hidden_size": 6, "num_layers": 3, "nodes": [
+        node("a", "linear", &["x", "h_prev_1"]), node("h_new_1", "activation_tanh", &["a"]),
+        node("h_new_0", "elementwise_sum", &["h_new_1", "h_prev_0"])]});
+    for steps in [7, 70] {
+        assert_eq!(read(cell.clone()).with("context_len", &json!(steps)).unwrap().cache_bytes(), Some(136));
+    }
+    for encoder in ["bert", "flexibert", "autoformer-tiny", "pit-ti", "shunted"] {
+        let network = space::preset(encoder).unwrap().sample(&mut foretell::seed::Seed(0).stream("cache", 0));
+        assert!(network.cache_bytes().is_none() && !network.is_decoder(), "{encoder}");
+    }
+}

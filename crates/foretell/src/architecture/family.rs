@@ -75,6 +75,11 @@ pub trait Family: Sync {
     fn activations_position(&self, architecture: &Architecture, position: usize) -> u64;
     /// Tokens that enter the first block.
     fn tokens(&self, architecture: &Architecture) -> u64;
+    /// Numbers that a decoder keeps of a whole context, so that a further token takes one step: keys and values, or the
+    /// states of a recurrent cell. `None`: the family is not a decoder.
+    fn cache_numbers(&self, _architecture: &Architecture) -> Option<u64> {
+        None
+    }
     /// Calls `each` with every block, first to last.
     fn blocks(&self, architecture: &Architecture, each: &mut dyn FnMut(Block));
     /// Feed-forward width of a position and the width it stands beside, where a space may bound their ratio.

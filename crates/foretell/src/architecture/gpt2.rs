@@ -156,6 +156,11 @@ impl super::Family for Family {
     fn tokens(&self, a: &Architecture) -> u64 {
         Gpt2(a).context_len()
     }
+    /// Keys and values of every layer.
+    fn cache_numbers(&self, a: &Architecture) -> Option<u64> {
+        let v = Gpt2(a);
+        Some(v.n_layer() * 2 * v.d_model() * v.context_len())
+    }
     fn blocks(&self, a: &Architecture, each: &mut dyn FnMut(Block)) {
         let v = Gpt2(a);
         (0..a.positions()).for_each(|i| each(Block { width: v.d_model(), heads: Some(v.n_head(i)) }));

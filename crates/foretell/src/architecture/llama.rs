@@ -220,6 +220,11 @@ impl super::Family for Family {
     fn tokens(&self, a: &Architecture) -> u64 {
         Llama(a).context_len()
     }
+    /// Keys and values of every layer, as wide as its key heads.
+    fn cache_numbers(&self, a: &Architecture) -> Option<u64> {
+        let v = Llama(a);
+        Some((0..a.positions()).map(|i| 2 * v.widths(i).1 * v.context_len()).sum())
+    }
     fn blocks(&self, a: &Architecture, each: &mut dyn FnMut(Block)) {
         let v = Llama(a);
         (0..a.positions()).for_each(|i| each(Block { width: v.hidden_size(), heads: Some(v.num_heads(i)) }));

@@ -105,11 +105,6 @@ impl Memory {
 }
 
 impl Architecture {
-    /// STUB
-    pub fn cache_bytes(&self) -> Option<u64> {
-        None
-    }
-
     /// An architecture from its raw values, checked.
     pub fn new(space: Arc<str>, family: &'static dyn Family, values: Vec<u32>) -> Result<Self> {
         let architecture = Self::unchecked(space, family, values);
@@ -207,6 +202,25 @@ impl Architecture {
             (0..self.positions()).map(|position| self.family.activations_position(self, position));
         let activations = 4 * (self.family.activations_outside(self) + positions.sum::<u64>());
         Memory { weights, gradients: weights, activations }
+    }
+
+    /// Bytes in f32 of what a decoder keeps of a whole context; `None` for encoders and vision.
+    ///
+    /// ```text
+    /// GPT-2            Σ_layers 2 · d_model · context
+    /// LLaMA            Σ_layers 2 · (key heads · head width) · context
+    /// Transformer-XL   Σ_layers 3 · d_model · context        keys, values, projected distances
+    /// recurrent        Σ_layers states · layer width
+    /// ```
+    ///
+    /// Each number takes four bytes. [`network::Decoder`](crate::network::Decoder) holds exactly this.
+    pub fn cache_bytes(&self) -> Option<u64> {
+        self.family.cache_numbers(self).map(|numbers| 4 * numbers)
+    }
+
+    /// Whether it predicts the next token from those before it.
+    pub fn is_decoder(&self) -> bool {
+        self.family.cache_numbers(self).is_some()
     }
 
     /// Number of blocks, the depth that proxies speak of.

@@ -443,6 +443,11 @@ impl super::Family for Family {
     fn tokens(&self, a: &Architecture) -> u64 {
         Recurrent(a).context_len()
     }
+    /// The states of every layer, whatever the length of the sequence.
+    fn cache_numbers(&self, a: &Architecture) -> Option<u64> {
+        let v = Recurrent(a);
+        Some((0..v.num_layers()).map(|layer| v.num_states() * v.layer(layer).1).sum())
+    }
     /// The nodes of the cell stand for blocks: the stack is the same for every recipe.
     fn blocks(&self, a: &Architecture, each: &mut dyn FnMut(Block)) {
         let width = Recurrent(a).hidden_size();

@@ -152,6 +152,12 @@ impl super::Family for Family {
     fn tokens(&self, a: &Architecture) -> u64 {
         TransformerXl(a).context_len()
     }
+    /// Keys, values and projected distances of every layer. The distances are the same for every token, so projecting
+    /// them once saves `context` rows of a square map at each step.
+    fn cache_numbers(&self, a: &Architecture) -> Option<u64> {
+        let v = TransformerXl(a);
+        Some(v.n_layer() * 3 * v.d_model() * v.context_len())
+    }
     fn blocks(&self, a: &Architecture, each: &mut dyn FnMut(Block)) {
         let v = TransformerXl(a);
         (0..a.positions()).for_each(|i| each(Block { width: v.d_model(), heads: Some(v.n_head(i)) }));

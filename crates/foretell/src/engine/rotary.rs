@@ -9,8 +9,9 @@
 
 use super::matmul::MatMut;
 use super::scalar::Scalar;
+use std::ops::Range;
 
-/// Sines and cosines of every position.
+/// Sines and cosines of a range of positions.
 #[derive(Clone, Debug)]
 pub struct Rotary<S> {
     cos: Vec<S>,
@@ -19,16 +20,18 @@ pub struct Rotary<S> {
 }
 
 impl<S: Scalar> Rotary<S> {
-    /// Tables for `positions` rows and heads of `head_dim` columns; the usual base is 10 000.
-    pub fn new(positions: usize, head_dim: usize, base: f64) -> Self {
+    /// Tables for rows at `positions` and heads of `head_dim` columns; the usual base is 10 000.
+    pub fn new(positions: Range<usize>, head_dim: usize, base: f64) -> Self {
         assert!(head_dim.is_multiple_of(2), "rotary: odd head width {head_dim}");
         let half = head_dim / 2;
         let angle = |n: usize| (n / half) as f64 * base.powf(-((n % half) as f64) / half as f64);
-        let table = |f: fn(f64) -> f64| (0..positions * half).map(|n| S::from_f64(f(angle(n)))).collect();
+        let table = |f: fn(f64) -> f64| {
+            (positions.start * half..positions.end * half).map(|n| S::from_f64(f(angle(n)))).collect()
+        };
         Self { cos: table(f64::cos), sin: table(f64::sin), half }
     }
 
-    /// Rotates the rows of `x`, row t by position t.
+    /// Rotates the rows of `x`, row t by the t-th of the positions.
     pub fn forward(&self, x: MatMut<'_, S>) {
         self.turn(x, S::ONE);
     }
@@ -67,7 +70,7 @@ mod tests {
 
     #[test]
     fn gradient() {
-        let (rotary, x, c) = (Rotary::new(3, 4, 100.0), random(24, 1), random(24, 2));
+        let (rotary, x, c) = (Rotary::new(0..3, 4, 100.0), random(24, 1), random(24, 2));
         let mut dx = c.clone();
         rotary.backward(MatMut::new(&mut dx, 3, 8));
         gradients(&[x], &[dx], |p| {
@@ -81,7 +84,7 @@ mod tests {
     #[test]
     fn turns_the_two_halves() {
         let mut x = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 2.0];
-        Rotary::<f64>::new(2, 4, 100.0).forward(MatMut::new(&mut x, 2, 4));
+        Rotary::<f64>::new(0..2, 4, 100.0).forward(MatMut::new(&mut x, 2, 4));
         let expected = [1f64.cos(), -2.0 * 0.1f64.sin(), 1f64.sin(), 2.0 * 0.1f64.cos()];
         assert!(x[4..].iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12));
     }

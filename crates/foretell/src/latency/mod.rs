@@ -1,104 +1,150 @@
-//! How long a network takes on this machine: measured, or foretold by a model that was fitted to measurements.
+//! How long a network takes on this machine: measured, or predicted by a model that was fitted to measurements.
 //!
-//! A measurement is a forward pass of one input on one thread of our own engine. It is no promise for another runtime, but
-//! it orders networks by what their shape costs here. A search asks thousands of times, so it asks a [`Model`], whose error
-//! on networks it was not fitted to is stated, and measures its winners again.
+//! A measurement runs one input on one thread of our own engine. It is no promise for another runtime, but it orders
+//! networks by what their shape costs here. A search asks thousands of times, so it asks a [`Model`], whose error is
+//! stated, and measures its winners again.
+//!
+//! [`measure`] gives the time of a quiet machine, on a busy one too: it counts the CPU time of its thread and uses the
+//! quickest repeats. [`Latency::quiet`] says whether the machine was quiet.
 
+mod clock;
+mod errors;
 mod model;
+mod repeats;
+mod terms;
 
+pub use errors::ErrorSummary;
 pub use model::Model;
 
 use crate::architecture::Architecture;
-use crate::error::Result;
-use crate::network::Weights;
-use crate::probe::{self, Pass, Setting, Worker};
+use crate::engine::buffer::Workspace;
+use crate::error::{Error, Result};
+use crate::network::{self, Decoder, Input, Tape, Weights};
+use crate::probe::{self, Pass, Setting};
 use crate::seed::Seed;
 use serde::{Deserialize, Serialize};
-use std::time::Instant;
 
-/// Runs before anything is timed: memory is found, caches and the clock warm up.
-const WARM_UP: usize = 2;
-/// Runs that are timed: nine, so that the second smallest and second largest enclose the median 96 times in 100.
-const RUNS: usize = 9;
+/// Which work is timed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// The pass over one whole input: an image, or all tokens of a context. The output layer of a language model is left
+    /// out, since nobody needs the scores of every position.
+    #[default]
+    Prefill,
+    /// One further token of a decoder at the end of its context: keys and values of all tokens before it are kept, and
+    /// every word is scored.
+    Decode,
+}
 
-/// Seconds of one forward pass.
+impl Phase {
+    /// The name in JSON and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Prefill => "prefill",
+            Phase::Decode => "decode",
+        }
+    }
+
+    /// Refuses a phase that the network does not have.
+    pub fn check(self, architecture: &Architecture) -> Result<()> {
+        match self {
+            Phase::Decode if !architecture.is_decoder() => {
+                Err(Error::NotDecoder { family: architecture.family().name() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Seconds of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
-    /// The median.
+    /// The time on a quiet machine: the median of the quickest repeats, in CPU time where the system counts it.
     pub seconds: f64,
-    /// The ends of an interval that holds the true median in 96 of 100 cases.
+    /// From the quickest repeat to the slowest of those used, or to the median of all where that is larger.
     pub interval: (f64, f64),
-    /// Timed runs.
+    /// Repeats timed.
     pub runs: usize,
     /// Threads that worked on it.
     pub threads: usize,
+    /// The share of repeats that waited for a core or were slower than the quickest ones.
+    pub disturbed: f64,
+    /// Whether enough repeats were undisturbed.
+    pub quiet: bool,
 }
 
-/// Measures one input of a network; `memory` is what it may take, in bytes.
-pub fn measure(architecture: &Architecture, _phase: Phase, memory: Option<u64>) -> Result<Latency> {
-    let pass = Pass { batch: 1, ..Pass::forward() };
-    let setting = Setting::new(architecture, Seed(0));
+/// Measures one phase of a network on one input; `memory` is what it may take, in bytes.
+pub fn measure(architecture: &Architecture, phase: Phase, memory: Option<u64>) -> Result<Latency> {
+    phase.check(architecture)?;
+    let (pass, setting) = (Pass { batch: 1, ..Pass::forward() }, Setting::new(architecture, Seed(0)));
     if let Some(budget) = memory {
-        probe::within::<f32>(&setting, &pass, budget)?;
-    }
-    let weights: Weights<f32> = Weights::shared(architecture, Seed(0));
-    let mut worker = Worker::default();
-    let mut times = Vec::with_capacity(RUNS);
-    for run in 0..WARM_UP + RUNS {
-        let start = Instant::now();
-        let seen = worker.run(&setting, &weights, &pass)?;
-        if run >= WARM_UP {
-            times.push(start.elapsed().as_secs_f64());
+        let needed = match phase {
+            Phase::Prefill => probe::peak_bytes::<f32>(&setting, &pass)?,
+            Phase::Decode => network::decoding_bytes::<f32>(architecture)?,
+        };
+        if needed > budget {
+            return Err(Error::Memory { needed, budget });
         }
-        worker.give(seen);
     }
-    Ok(summary(times))
+    let input = probe::input(&setting, &pass)?;
+    let weights: Weights<f32> = Weights::shared(architecture, Seed(0));
+    match phase {
+        Phase::Prefill => prefill(architecture, &input, &weights),
+        Phase::Decode => decode(architecture, &input, &weights),
+    }
 }
 
-/// The median and its interval by order.
-fn summary(mut times: Vec<f64>) -> Latency {
-    times.sort_by(f64::total_cmp);
-    let n = times.len();
-    Latency { seconds: times[n / 2], interval: (times[1], times[n - 2]), runs: n, threads: 1 }
+fn prefill(architecture: &Architecture, input: &Input<f32>, weights: &Weights<f32>) -> Result<Latency> {
+    let mut space = Workspace::new();
+    repeats::measure(|| {
+        let mut tape = Tape::new(weights, &mut space, false);
+        tape.without_head();
+        network::forward(architecture, input, &mut tape);
+        tape.close();
+        Ok(())
+    })
+}
+
+fn decode(architecture: &Architecture, input: &Input<f32>, weights: &Weights<f32>) -> Result<Latency> {
+    let Input::Tokens { ids, .. } = input else {
+        return Err(Error::NotDecoder { family: architecture.family().name() });
+    };
+    let mut decoder = Decoder::new(architecture, weights)?;
+    let (last, prompt) = ids.split_last().ok_or_else(|| Error::input("tokens", "the context has none"))?;
+    if !prompt.is_empty() {
+        decoder.feed(prompt)?;
+    }
+    repeats::measure(|| decoder.peek(*last).map(drop))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::space;
+    use serde_json::json;
 
-    #[test]
-    fn median_and_interval_by_order() {
-        let latency = summary([9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 6.0, 4.0, 5.0].to_vec());
-        assert_eq!((latency.seconds, latency.interval, latency.runs), (5.0, (2.0, 8.0), 9));
-    }
-
-    /// Four times the layers cannot be faster; a budget of nothing is refused before anything is drawn.
+    /// Four times the layers cannot be faster; a budget of one byte is refused before anything is drawn.
     #[test]
     fn more_layers_take_longer() {
         let network = |layers: u32| {
-            let value = serde_json::json!({"space": "gpt2", "n_layer": layers, "d_model": 128, "n_head": 2, "d_inner": 512,
+            let value = json!({"space": "gpt2", "n_layer": layers, "d_model": 128, "n_head": 2, "d_inner": 512,
                 "vocab_size": 200});
             space::read_architecture(&value).unwrap()
         };
-        let [one, four] = [2, 8].map(|layers| measure(&network(layers), None).unwrap());
-        assert!(four.seconds > 1.5 * one.seconds, "{one:?} {four:?}");
-        assert_eq!(measure(&network(2), Some(1)).unwrap_err().kind(), "memory");
-    }
-}
-// STUB
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Phase {
-    Prefill,
-    Decode,
-}
-#[allow(missing_docs)]
-impl Phase {
-    pub fn name(self) -> &'static str {
-        match self {
-            Phase::Prefill => "prefill",
-            Phase::Decode => "decode",
+        for phase in [Phase::Prefill, Phase::Decode] {
+            let [one, four] = [2, 8].map(|layers| measure(&network(layers), phase, None).unwrap());
+            assert!(four.seconds > 1.5 * one.seconds, "{one:?} {four:?}");
+            assert_eq!(measure(&network(2), phase, Some(1)).unwrap_err().kind(), "memory");
         }
+    }
+
+    #[test]
+    fn an_encoder_has_no_next_token() {
+        let bert = space::read_architecture(&json!({"family": "bert", "vocab_size": 4, "context_len": 2,
+            "hidden_size": 4, "num_layers": 1, "num_heads": 1, "ffn_dim": 4}))
+        .unwrap();
+        assert_eq!(measure(&bert, Phase::Decode, None).unwrap_err().kind(), "not-decoder");
+        assert!(measure(&bert, Phase::Prefill, None).unwrap().seconds > 0.0);
     }
 }

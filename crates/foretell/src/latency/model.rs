@@ -1,14 +1,19 @@
 //! Latency as a sum over layers, fitted to measurements on this machine.
 //!
 //! ```text
-//! seconds = a + b·blocks + c·multiply-adds + d·attention weights + e·feed-forward weights + f·Σ widths
+//! seconds = Σ_i c_i · term_i
+//! prefill   1, blocks, heads, weights of attention and of feed-forward, multiply-adds, Σ widths, activations
+//! decode    1, blocks, heads, weights of attention and of feed-forward, cache, word scores, rows of word tables
 //! ```
 //!
-//! Each term is a sum over layers, so a layer costs the same wherever it stands. Coefficients minimise the squared relative
-//! error with a slight pull towards zero; the error stated is that on networks left out of the fit.
+//! Each term is a sum over layers, so a layer costs the same wherever it stands. Coefficients minimise the squared
+//! relative error with a slight pull towards zero. The error stated is that on networks left out of the fit; the error
+//! on networks that a search prefers may be larger, which is what [`Model::errors`] is for.
 
-use super::measure;
-use crate::architecture::{Architecture, Counter, Part};
+use super::errors::{Compared, ErrorSummary};
+use super::terms::{TERMS, terms};
+use super::{Phase, measure};
+use crate::architecture::Architecture;
 use crate::engine::linalg;
 use crate::engine::matmul::Mat;
 use crate::error::{Error, Result};
@@ -19,15 +24,20 @@ use serde_json::Value;
 
 /// Networks that a model is fitted to.
 const SAMPLES: u64 = 32;
-/// Parts of the sample, each of which is left out once.
+/// Parts of the measurements, each of which is left out once.
 const FOLDS: usize = 8;
 /// How hard coefficients are pulled towards zero.
 const PULL: f64 = 1e-4;
-const TERMS: usize = 6;
+/// The weight of a measurement falls by e with each such step of ln seconds away from the limit: a factor of two away
+/// it counts a seventh.
+const NEAR: f64 = 0.35;
+/// The widest guard band.
+const WIDEST: f64 = 0.5;
 
 /// What latency is made of on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Model {
+    phase: Phase,
     /// What each term is divided by before its coefficient applies.
     scales: [f64; TERMS],
     coefficients: [f64; TERMS],
@@ -41,8 +51,40 @@ pub struct Model {
     pub threads: usize,
 }
 
+/// The terms of a network, its seconds, and how much it counts.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    terms: [f64; TERMS],
+    seconds: f64,
+    weight: f64,
+}
+
 impl Model {
-    /// Measures networks of a space inside limits and fits a model to them; `done` is told after each.
+    /// Random networks of a space inside limits, to be measured for a fit.
+    pub fn sample(space: &dyn Space, limits: &Limits, seed: u64) -> Result<Vec<Architecture>> {
+        let inside = space.within(limits)?;
+        (0..SAMPLES).map(|i| inside.sample(false, &mut Seed(seed).stream("latency", i))).collect()
+    }
+
+    /// The model of measured networks and their seconds; nothing if fewer than sixteen are usable.
+    ///
+    /// With `near`, measurements count the more the closer they are to so many seconds, and the error stated is that
+    /// near it. The same measurements give the same bits, and the model survives JSON unchanged.
+    pub fn from_measurements(
+        phase: Phase,
+        measured: &[(Architecture, f64)],
+        near: Option<f64>,
+    ) -> Option<Self> {
+        let near = near.filter(|near| near.is_finite() && *near > 0.0);
+        let rows = measured.iter().filter(|(_, seconds)| seconds.is_finite() && *seconds > 0.0);
+        let rows = rows.map(|(architecture, seconds)| {
+            let weight = near.map_or(1.0, |near| (-(seconds / near).ln().abs() / NEAR).exp());
+            Row { terms: terms(architecture, phase), seconds: *seconds, weight }
+        });
+        Self::of_rows(phase, &rows.collect::<Vec<_>>())
+    }
+
+    /// Measures networks of a space inside limits and fits a model of their whole pass; `done` is told after each.
     pub fn fit(
         space: &dyn Space,
         limits: &Limits,
@@ -50,63 +92,46 @@ impl Model {
         memory: Option<u64>,
         done: &dyn Fn(u64, u64),
     ) -> Result<Self> {
-        let inside = space.within(limits)?;
-        let mut seen = Vec::new();
-        for i in 0..SAMPLES {
-            let architecture = inside.sample(false, &mut Seed(seed).stream("latency", i))?;
-            if let Ok(latency) = measure(&architecture, super::Phase::Prefill, memory) {
-                seen.push((terms(&architecture), latency.seconds));
+        let mut measured = Vec::new();
+        for (i, architecture) in Self::sample(space, limits, seed)?.into_iter().enumerate() {
+            if let Ok(latency) = measure(&architecture, Phase::Prefill, memory) {
+                measured.push((architecture, latency.seconds));
             }
-            done(i + 1, SAMPLES);
+            done(i as u64 + 1, SAMPLES);
         }
-        Self::of_seen(&seen).ok_or_else(|| {
-            let message = format!("only {} of {SAMPLES} networks could be measured", seen.len());
+        Self::from_measurements(Phase::Prefill, &measured, None).ok_or_else(|| {
+            let message = format!("only {} of {SAMPLES} networks could be measured", measured.len());
             Error::input("latency", message)
         })
     }
 
-    /// STUB
-    pub fn sample(space: &dyn Space, limits: &Limits, seed: u64) -> Result<Vec<Architecture>> {
-        let inside = space.within(limits)?;
-        (0..SAMPLES).map(|i| inside.sample(false, &mut Seed(seed).stream("latency", i))).collect()
-    }
-    /// STUB
-    pub fn from_measurements(
-        _phase: super::Phase,
-        m: &[(Architecture, f64)],
-        _near: Option<f64>,
-    ) -> Option<Model> {
-        Self::of_seen(&m.iter().map(|(a, s)| (terms(a), *s)).collect::<Vec<_>>())
-    }
-    /// The model of some networks' terms and seconds; nothing if they are too few.
-    fn of_seen(seen: &[([f64; TERMS], f64)]) -> Option<Self> {
-        if seen.len() < 2 * FOLDS {
+    fn of_rows(phase: Phase, rows: &[Row]) -> Option<Self> {
+        if rows.len() < 2 * FOLDS {
             return None;
         }
-        let (scales, coefficients) = fitted(seen)?;
-        // Few digits, so that what is read back from text has the same bits.
-        let (scales, coefficients) = (scales.map(short), coefficients.map(short));
-        let mut errors = Vec::new();
+        let (scales, coefficients) = fitted(rows)?;
+        let mut compared = Vec::with_capacity(rows.len());
         for fold in 0..FOLDS {
-            let of = |left_out: bool| {
-                let pick = move |(i, x): (usize, &([f64; TERMS], f64))| {
-                    (left_out == (i % FOLDS == fold)).then_some(*x)
-                };
-                seen.iter().enumerate().filter_map(pick)
+            let part = |left_out: bool| {
+                let inside = move |(i, _): &(usize, &Row)| left_out == (i % FOLDS == fold);
+                rows.iter().enumerate().filter(inside).map(|(_, row)| *row)
             };
-            let (scales, coefficients) = fitted(&of(false).collect::<Vec<_>>())?;
-            errors.extend(
-                of(true).map(|(x, seconds)| (predicted(&x, &scales, &coefficients) / seconds - 1.0).abs()),
-            );
+            let (scales, coefficients) = fitted(&part(false).collect::<Vec<_>>())?;
+            compared.extend(part(true).map(|row| Compared {
+                predicted: predicted(&row.terms, &scales, &coefficients),
+                measured: row.seconds,
+                weight: row.weight,
+            }));
         }
-        errors.sort_by(f64::total_cmp);
-        let at = |share: f64| errors[((errors.len() - 1) as f64 * share).round() as usize];
+        let errors = ErrorSummary::of(compared)?;
         Some(Model {
-            scales,
-            coefficients,
-            error: short(at(0.5)),
-            error_90: short(at(0.9)),
-            samples: seen.len(),
+            phase,
+            // Few digits, so that what is read back from text has the same bits.
+            scales: scales.map(short),
+            coefficients: coefficients.map(short),
+            error: short(errors.median),
+            error_90: short(errors.p90),
+            samples: rows.len(),
             threads: 1,
         })
     }
@@ -117,9 +142,33 @@ impl Model {
         model.map_err(|e| Error::input("the study's model of latency", e.to_string()))
     }
 
-    /// Seconds of one forward pass of one input.
+    /// What it predicts.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Seconds of one input or one further token.
     pub fn predict(&self, architecture: &Architecture) -> f64 {
-        predicted(&terms(architecture), &self.scales, &self.coefficients)
+        predicted(&terms(architecture, self.phase), &self.scales, &self.coefficients)
+    }
+
+    /// Its errors on measured networks, such as those that a search drew; nothing if there are none.
+    pub fn errors(&self, measured: &[(Architecture, f64)]) -> Option<ErrorSummary> {
+        ErrorSummary::of(measured.iter().map(|(architecture, seconds)| Compared {
+            predicted: self.predict(architecture),
+            measured: *seconds,
+            weight: 1.0,
+        }))
+    }
+
+    /// A relative guard band: a network keeps a limit if `predicted ≤ limit / (1 + guard)`.
+    ///
+    /// It is how much longer than predicted nine in ten of the measured networks take at most; without any, the error
+    /// that nine in ten networks left out of the fit stay below. It is at least the median error of the fit, in which
+    /// the spread of measurements is contained, and at most one half.
+    pub fn guard(&self, errors: Option<&ErrorSummary>) -> f64 {
+        let excess = errors.map_or(self.error_90, |errors| errors.excess);
+        excess.max(self.error).min(WIDEST)
     }
 }
 
@@ -127,59 +176,29 @@ fn short(x: f64) -> f64 {
     format!("{x:.8e}").parse().unwrap_or(x)
 }
 
-fn terms(architecture: &Architecture) -> [f64; TERMS] {
-    let (params, mut blocks, mut widths) = (architecture.params(), 0.0, 0.0);
-    architecture.blocks(&mut |block| {
-        blocks += 1.0;
-        widths += block.width as f64;
-    });
-    let flops = architecture.flops(Counter::Exact).unwrap_or(params.total) as f64;
-    [1.0, blocks, flops, params.part(Part::Attention) as f64, params.part(Part::Ffn) as f64, widths]
-}
-
 fn predicted(x: &[f64; TERMS], scales: &[f64; TERMS], coefficients: &[f64; TERMS]) -> f64 {
     let sum: f64 = (0..TERMS).map(|i| x[i] / scales[i] * coefficients[i]).sum();
     sum.max(0.0)
 }
 
-fn fitted(seen: &[([f64; TERMS], f64)]) -> Option<([f64; TERMS], [f64; TERMS])> {
-    let scales: [f64; TERMS] =
-        std::array::from_fn(|i| seen.iter().map(|(x, _)| x[i]).sum::<f64>().max(1.0) / seen.len() as f64);
+/// Scales and coefficients of the weighted relative least squares.
+fn fitted(rows: &[Row]) -> Option<([f64; TERMS], [f64; TERMS])> {
+    let mean = |of: &dyn Fn(&Row) -> f64| rows.iter().map(of).sum::<f64>() / rows.len() as f64;
+    let scales: [f64; TERMS] = std::array::from_fn(|i| {
+        let scale = mean(&|row| row.terms[i]);
+        if scale > 0.0 { scale } else { 1.0 }
+    });
     // Divided by its seconds, a row asks for one.
-    let rows: Vec<f64> =
-        seen.iter().flat_map(|(x, seconds)| (0..TERMS).map(move |i| x[i] / scales[i] / seconds)).collect();
-    let typical = seen.iter().map(|(_, seconds)| seconds).sum::<f64>() / seen.len() as f64;
-    let pull = PULL * seen.len() as f64 / (typical * typical);
-    let ones = vec![1.0; seen.len()];
-    let found = linalg::ridge(Mat::new(&rows, seen.len(), TERMS), &ones, pull).ok()?;
+    let root = |row: &Row| row.weight.sqrt();
+    let entries = rows
+        .iter()
+        .flat_map(|row| (0..TERMS).map(move |i| root(row) * row.terms[i] / scales[i] / row.seconds));
+    let (entries, ones): (Vec<f64>, Vec<f64>) = (entries.collect(), rows.iter().map(root).collect());
+    let weight: f64 = rows.iter().map(|row| row.weight).sum();
+    let pull = PULL * weight / mean(&|row| row.seconds).powi(2);
+    let found = linalg::ridge(Mat::new(&entries, rows.len(), TERMS), &ones, pull).ok()?;
     Some((scales, found.try_into().ok()?))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use rand::RngExt;
-
-    /// Noise of 2 % on a known sum: left-out networks are off by about as much, and without noise by nothing.
-    #[test]
-    fn a_sum_over_layers_is_found() {
-        let mut rng = Seed(1).stream("test", 0);
-        let mut seen = |noise: f64| -> Vec<([f64; TERMS], f64)> {
-            let one = |_| {
-                let blocks = rng.random_range(4..16) as f64;
-                let (attention, ffn) =
-                    (blocks * rng.random_range(1e5..3e5), blocks * rng.random_range(2e5..9e5));
-                let x =
-                    [1.0, blocks, 200.0 * (attention + ffn) + blocks * 1e7, attention, ffn, blocks * 192.0];
-                let seconds = 1e-4 + 2e-4 * blocks + x[2] / 4e10;
-                (x, seconds * (1.0 + noise * (2.0 * rng.random::<f64>() - 1.0)))
-            };
-            (0..32).map(one).collect()
-        };
-        let exact = Model::of_seen(&seen(0.0)).unwrap();
-        assert!(exact.error_90 < 0.01, "{exact:?}");
-        let noisy = Model::of_seen(&seen(0.04)).unwrap();
-        assert!((0.005..0.05).contains(&noisy.error) && noisy.error_90 < 0.12, "{noisy:?}");
-        assert!(Model::of_seen(&seen(0.0)[..10]).is_none());
-    }
-}
+mod tests;

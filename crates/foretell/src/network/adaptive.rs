@@ -57,7 +57,8 @@ pub(super) fn embed<S: Scalar>(adaptive: &Adaptive, ids: &[u32], tape: &mut Tape
     tape.scale(x, (adaptive.model as f64).sqrt())
 }
 
-/// Features with the logits of a whole vocabulary in one cluster, and the loss if there are labels.
+/// Features with the logits of a whole vocabulary in one cluster, and the loss if there are labels. A pass with a cache
+/// scores all words of all clusters for its last token.
 pub(super) fn softmax<S: Scalar>(
     adaptive: &Adaptive,
     features: Value,
@@ -65,6 +66,10 @@ pub(super) fn softmax<S: Scalar>(
     tape: &mut Tape<'_, S>,
 ) -> Output {
     let whole = adaptive.clusters().count() == 1;
+    if tape.cache.is_some() {
+        let features = tape.last_if_cached(features);
+        return Output { features, logits: Some(next_word(adaptive, features, tape)), loss: None };
+    }
     let head = (whole && !tape.headless || !labels.is_empty()).then(|| head_logits(adaptive, features, tape));
     let loss = head.filter(|_| !labels.is_empty()).map(|head| nll(adaptive, features, head, labels, tape));
     Output { features, logits: head.filter(|_| whole), loss }
@@ -79,6 +84,44 @@ pub(super) fn head_logits<S: Scalar>(adaptive: &Adaptive, features: Value, tape:
     }
     let entries = tape.linear(narrow, ENTRIES, [0, 0]);
     tape.beside(words, entries)
+}
+
+/// Logits of every word after one row of features. Scores of different clusters have no common scale, so with several
+/// clusters they are log-probabilities: `ln p(cluster) + ln p(word | cluster)`.
+fn next_word<S: Scalar>(adaptive: &Adaptive, features: Value, tape: &mut Tape<'_, S>) -> Value {
+    let clusters = ranges(adaptive.clusters());
+    let head = head_logits(adaptive, features, tape);
+    if clusters.len() == 1 {
+        return head;
+    }
+    let mut all = tape.space.take(adaptive.vocab as usize);
+    let first = clusters[0].len();
+    let scores = tape.data(head);
+    let norm = log_sum_exp(scores);
+    all[..first].copy_from_slice(&scores[..first]);
+    let entries: Vec<S> = scores[first..].iter().map(|score| *score - norm).collect();
+    shift(&mut all[..first], -norm);
+    for (i, words) in clusters.iter().enumerate().skip(1) {
+        let narrow = project(adaptive, i, features, tape);
+        let tail = score(adaptive, i, narrow, tape);
+        let scores = tape.data(tail);
+        let part = &mut all[words.start as usize..words.end as usize];
+        part.copy_from_slice(scores);
+        shift(part, entries[i - 1] - log_sum_exp(scores));
+    }
+    tape.put(all, 1, adaptive.vocab as usize)
+}
+
+fn shift<S: Scalar>(row: &mut [S], by: S) {
+    row.iter_mut().for_each(|x| *x += by);
+}
+
+/// `ln Σ e^x`: the largest score minus the logarithm of its probability, which is at least 1/n.
+fn log_sum_exp<S: Scalar>(scores: &[S]) -> S {
+    let mut p = scores.to_vec();
+    S::softmax(&mut p);
+    let top = (0..scores.len()).max_by(|a, b| scores[*a].to_f64().total_cmp(&scores[*b].to_f64()));
+    top.map_or(S::ZERO, |top| scores[top] - p[top].ln())
 }
 
 /// The mean over all tokens of −ln p(label): the label among the words of the first cluster, or the entry of its own

@@ -4,8 +4,10 @@
 
 mod adaptive;
 mod bert;
+mod cache;
 #[cfg(test)]
 mod check;
+mod decoder;
 mod flexibert;
 pub mod gpt2;
 mod gradients;
@@ -20,6 +22,7 @@ pub mod transformer_xl;
 mod vit;
 mod weights;
 
+pub use decoder::{Decoder, decoding_bytes};
 pub use gradients::WeightGradients;
 pub use layer::DROPOUT;
 pub use names::Naming;
@@ -29,6 +32,7 @@ pub use weights::{Layout, Param, Supernet, Weights};
 
 use crate::architecture::Architecture;
 use crate::engine::scalar::Scalar;
+use cache::Cache;
 
 /// Whether a training pass of this network drops anything: numbers, or from the second block on whole branches.
 pub fn has_dropout(architecture: &Architecture) -> bool {

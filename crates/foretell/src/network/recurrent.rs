@@ -46,11 +46,8 @@ fn layer<S: Scalar>(
     batch: usize,
     tape: &mut Tape<'_, S>,
 ) -> Value {
-    let mut zero = || {
-        let zeros = tape.space.zeros(batch * width);
-        tape.put(zeros, batch, width)
-    };
-    let mut states: Vec<Value> = recipe.results.iter().map(|_| zero()).collect();
+    let mut states: Vec<Value> =
+        (0..recipe.results.len()).map(|k| tape.state(layer, k, (batch, width))).collect();
     let steps = tape.shape(sequence).0 / batch;
     let mut outputs = Vec::with_capacity(steps);
     for step in 0..steps {
@@ -69,6 +66,7 @@ fn layer<S: Scalar>(
         states = recipe.results.iter().map(|result| values[*result]).collect();
         outputs.push(states[0]);
     }
+    tape.keep_states(layer, &states);
     tape.stack(&outputs)
 }
 

@@ -4,6 +4,7 @@
 //! backward; running the tape backward calls these in reverse. A value read by several layers collects the sum of their
 //! gradients. Layers are the unit: each has an explicit backward in the engine, nothing is derived.
 
+use super::cache::Cache;
 use super::gradients::WeightGradients;
 use super::weights::{Param, Weights};
 use crate::engine::buffer::Workspace;
@@ -57,6 +58,8 @@ pub struct Tape<'w, S> {
     embedding: Option<Embedding<S>>,
     /// Whether softmaxes that the originals compute and never read are computed, for those who look at them.
     pub(super) keep_softmax: bool,
+    /// What a decoder keeps of earlier tokens; none in passes over whole inputs.
+    pub(super) cache: Option<&'w mut Cache<S>>,
 }
 
 /// Makes the embedded input anew from what it is.
@@ -183,7 +186,15 @@ impl<'w, S: Scalar> Tape<'w, S> {
             apart: false,
             embedding: None,
             keep_softmax: false,
+            cache: None,
         }
+    }
+
+    /// Continues after the tokens of a cache, which receives those of this pass: one sample, no backward pass, and an
+    /// output layer that scores the last token only.
+    pub(super) fn resume(&mut self, cache: &'w mut Cache<S>) {
+        assert!(!self.record, "a pass with a cache has no backward");
+        self.cache = Some(cache);
     }
 
     /// Makes this a training pass: a share `rate` is dropped, drawn from `rng`.

@@ -1,4 +1,4 @@
-//! The forward pass of a Transformer-XL decoder on one segment without memory; see
+//! The forward pass of a Transformer-XL decoder on one segment; see
 //! [`crate::architecture::TransformerXl`].
 //!
 //! In training it drops numbers of words, distances, both layers of the feed-forward and the features, but no attention
@@ -48,7 +48,8 @@ pub(super) fn forward<S: Scalar>(
     let x = adaptive::embed(&v.adaptive(), ids, tape);
     let mut x = tape.dropout(x);
     x = tape.embedded(x);
-    let distances = tape.input(&sinusoids(tokens, width), tokens, width);
+    let reach = tape.distances(tokens);
+    let distances = tape.input(&sinusoids(reach, width), reach, width);
     let distances = tape.dropout(distances);
     for i in 0..v.n_layer() as usize {
         let at = [i, 0];

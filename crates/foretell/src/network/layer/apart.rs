@@ -10,6 +10,9 @@ use crate::network::{Mark, Reverse, Tape, Value};
 impl<S: Scalar> Tape<'_, S> {
     /// Attention within every sample, which may have fewer keys than queries; marks the probabilities as the block's.
     pub fn attention(&mut self, qkv: [Value; 3], layer: Attention, batch: usize, block: usize) -> Value {
+        if self.cache.is_some() {
+            return self.cached_attention(|values| pick(values, qkv, 0, 1), layer, block);
+        }
         let ((rows, wide), (seen, narrow)) = (self.shape(qkv[0]), self.shape(qkv[1]));
         let (tokens, keys) = (rows / batch, seen / batch);
         let maps = layer.heads * tokens * keys;

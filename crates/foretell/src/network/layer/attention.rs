@@ -21,6 +21,9 @@ impl<S: Scalar> Tape<'_, S> {
         let (tokens, wide, narrow) =
             (rows / batch, layer.heads * layer.head_dim, layer.kv_heads * layer.head_dim);
         assert_eq!(cols, wide + 2 * narrow, "self attention: columns of q, k and v");
+        if self.cache.is_some() {
+            return self.cached_attention(|values| split(values.get(qkv), wide, narrow), layer, block);
+        }
         let maps = layer.heads * tokens * tokens;
         let (mut probs, mut y) = (self.space.take(batch * maps), self.space.take(rows * wide));
         let factors = self.dropout_factors(layer.dropout, batch * maps);

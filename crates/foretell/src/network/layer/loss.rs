@@ -6,7 +6,8 @@ use crate::engine::scalar::Scalar;
 use crate::network::{Output, Param, Reverse, Tape, Value};
 
 impl<S: Scalar> Tape<'_, S> {
-    /// The output layer of a language model: the logits of all words unless nobody wants them, the loss if there are labels.
+    /// The output layer of a language model: the logits of all words unless nobody wants them, the loss if there are
+    /// labels. A pass with a cache scores its last token only.
     pub(in crate::network) fn language_model(
         &mut self,
         features: Value,
@@ -17,6 +18,7 @@ impl<S: Scalar> Tape<'_, S> {
         if self.headless && labels.is_empty() {
             return Output { features, logits: None, loss: None };
         }
+        let features = self.last_if_cached(features);
         let logits = self.linear_by(features, words, bias);
         let loss = (!labels.is_empty()).then(|| self.cross_entropy(logits, labels.to_vec(), 1.0));
         Output { features, logits: Some(logits), loss }

@@ -6,6 +6,7 @@ mod apart;
 mod attention;
 mod batch_norm;
 mod blend;
+mod cached;
 mod combine;
 mod convolution;
 mod dropout;

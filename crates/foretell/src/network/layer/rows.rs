@@ -4,17 +4,20 @@ use crate::engine::scalar::Scalar;
 use crate::network::{Param, Tape, Value};
 
 impl<S: Scalar> Tape<'_, S> {
-    /// Adds a table to the rows of every sample: row t of a sample gets row t of the table.
+    /// Adds a table to the rows of every sample: row t of a sample gets row t of the table, counted from the first token
+    /// that the cache lacks.
     pub fn add_table(&mut self, x: Value, table: Param, batch: usize) -> Value {
         let (rows, cols) = self.shape(x);
         let sample = rows / batch * cols;
+        let used = self.cached_tokens() * cols..self.cached_tokens() * cols + sample;
         let mut y = self.space.take(rows * cols);
         y.copy_from_slice(self.data(x));
-        y.chunks_exact_mut(sample).for_each(|to| S::accumulate(&self.weights.get(table)[..sample], to));
+        let added = &self.weights.get(table)[used.clone()];
+        y.chunks_exact_mut(sample).for_each(|to| S::accumulate(added, to));
         let y = self.put(y, rows, cols);
         self.push(y, move |back, dy| {
             if let Some(into) = &mut back.weight_gradients {
-                let into = &mut into.get_mut(table)[..sample];
+                let into = &mut into.get_mut(table)[used];
                 dy.chunks_exact(sample).for_each(|from| S::accumulate(from, into));
             }
             back.gradients.add_copy(x, dy, back.space);

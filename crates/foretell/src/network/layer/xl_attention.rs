@@ -18,7 +18,7 @@ pub struct Relation {
 }
 
 impl Relation {
-    fn view<'a, S: Scalar>(&self, table: Mat<'a, S>, weights: &'a Weights<S>) -> Positions<'a, S> {
+    pub(super) fn view<'a, S: Scalar>(&self, table: Mat<'a, S>, weights: &'a Weights<S>) -> Positions<'a, S> {
         let [content_bias, position_bias] = [self.content_bias, self.position_bias].map(|b| weights.get(b));
         Positions { table, content_bias, position_bias }
     }
@@ -36,6 +36,9 @@ impl<S: Scalar> Tape<'_, S> {
     ) -> Value {
         let ((rows, cols), width) = (self.shape(qkv), layer.heads * layer.head_dim);
         assert_eq!(cols, 3 * width, "xl attention: columns of q, k and v");
+        if self.cache.is_some() {
+            return self.cached_xl_attention(qkv, relation, layer, block);
+        }
         let (tokens, maps) = (rows / batch, layer.heads * (rows / batch) * (rows / batch));
         let (mut probs, mut y) = (self.space.take(batch * maps), self.space.take(rows * width));
         for sample in 0..batch {
@@ -77,6 +80,7 @@ impl<S: Scalar> Tape<'_, S> {
     }
 }
 
-fn split<S: Scalar>(x: Mat<'_, S>, width: usize) -> Qkv<'_, S> {
+/// Queries, keys and values of equal width.
+pub(super) fn split<S: Scalar>(x: Mat<'_, S>, width: usize) -> Qkv<'_, S> {
     Qkv { q: x.columns(0, width), k: x.columns(width, width), v: x.columns(2 * width, width) }
 }
