@@ -60,6 +60,7 @@ struct Uniform {
 /// The uniform networks of a space inside limits.
 struct Uniforms<'g> {
     grid: &'g Grid,
+    plans: Vec<Plan>,
     patterns: FxHashMap<u32, (Kinds, Arc<Pattern>)>,
     networks: Vec<Uniform>,
 }
@@ -83,7 +84,7 @@ impl Grid {
     ) -> Result<Option<(f64, Architecture)>> {
         let uniforms = Uniforms::new(self, limits);
         if uniforms.networks.len() > SCORED
-            && let Ok(predicted) = uniforms.predicted(limits, score)
+            && let Ok(predicted) = uniforms.predicted(score)
         {
             return uniforms.best_first(predicted, keep, score);
         }
@@ -127,8 +128,7 @@ impl Grid {
             by_depth.entry(depth).or_default().push(*network);
         }
         let largest = by_depth.into_par_iter().map(|(_, mut networks)| {
-            networks
-                .sort_unstable_by_key(|n| (std::cmp::Reverse(n.params), n.head, n.network));
+            networks.sort_unstable_by_key(|n| (std::cmp::Reverse(n.params), n.head, n.network));
             uniforms.first(&networks, keep)
         });
         largest.collect::<Vec<_>>().into_iter().flatten().collect()
@@ -239,16 +239,15 @@ impl<'g> Uniforms<'g> {
             (0..pattern.len() as u32).filter_map(network).collect()
         };
         let networks: Vec<Vec<Uniform>> = plans.par_iter().map(inside).collect();
-        Uniforms { grid, networks: networks.concat(), patterns }
+        Uniforms { grid, networks: networks.concat(), plans, patterns }
     }
 
     fn architecture(&self, network: &Uniform) -> Architecture {
         let head = &self.grid.heads[network.head as usize];
         let (kinds, pattern) = &self.patterns[&network.head];
         let rows = pattern.rows(network.network);
-        self.grid.assemble(head, |position| {
-            head.menus[position].row(rows[kinds.of[position]] as usize).to_vec()
-        })
+        self.grid
+            .assemble(head, |position| head.menus[position].row(rows[kinds.of[position]] as usize).to_vec())
     }
 
     /// The first of sorted networks that is accepted; of those that tie with it in parameters, the smallest by values.
@@ -264,8 +263,8 @@ impl<'g> Uniforms<'g> {
     }
 
     /// The score of each network as a sum of gains; an error if it is no sum.
-    fn predicted(&self, limits: &Limits, score: Score) -> Result<Vec<(f64, Uniform)>> {
-        let sums = sums(self.grid, limits.counter, &limits.window(), score, &|_| {})?;
+    fn predicted(&self, score: Score) -> Result<Vec<(f64, Uniform)>> {
+        let sums = sums(self.grid, &self.plans, score, &|_| {})?;
         let by_head: FxHashMap<u32, _> = sums.iter().map(|sum| (sum.head as u32, sum)).collect();
         let predict = |network: &Uniform| {
             let sum = by_head.get(&network.head)?;
@@ -310,19 +309,16 @@ impl<'g> Uniforms<'g> {
     }
 
     /// The best of some networks, each scored.
-    fn best(
-        &self,
-        networks: &[Uniform],
-        keep: Keep,
-        score: Score,
-    ) -> Result<Option<(f64, Architecture)>> {
+    fn best(&self, networks: &[Uniform], keep: Keep, score: Score) -> Result<Option<(f64, Architecture)>> {
         let scored = networks.par_iter().filter_map(|network| {
             let point = self.architecture(network);
             let finite = |score: f64| match score.is_finite() {
                 true => Ok(score),
                 false => Err(Error::input("the score", format!("is {score} for {point:?}"))),
             };
-            keep(&point).then(|| score(&point).and_then(finite)).map(|score| score.map(|score| (score, point)))
+            keep(&point)
+                .then(|| score(&point).and_then(finite))
+                .map(|score| score.map(|score| (score, point)))
         });
         // Any order of the reduction gives the same network: the comparison is total.
         scored
