@@ -54,8 +54,8 @@ impl Grid {
             .into_iter()
             .map(|(head, (score, rows))| {
                 let head = &self.heads[head];
-                let point =
-                    self.assemble(head, |position| head.menus[position].row(rows[position] as usize).to_vec());
+                let point = self
+                    .assemble(head, |position| head.menus[position].row(rows[position] as usize).to_vec());
                 (score, point.params().total, point)
             })
             .collect();
