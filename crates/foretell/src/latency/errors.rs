@@ -26,6 +26,12 @@ pub(super) struct Compared {
 }
 
 impl ErrorSummary {
+    /// The summary of predictions that were made before their networks were measured: pairs of predicted and measured
+    /// seconds.
+    pub fn of_pairs(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<Self> {
+        Self::of(pairs.into_iter().map(|(predicted, measured)| Compared { predicted, measured, weight: 1.0 }))
+    }
+
     /// The summary of some comparisons; nothing if there are none. Measurements that are not positive are skipped.
     pub(super) fn of(compared: impl IntoIterator<Item = Compared>) -> Option<Self> {
         let sound = |c: &Compared| c.measured.is_finite() && c.measured > 0.0;

@@ -10,17 +10,16 @@
 //! relative error with a slight pull towards zero. The error stated is that on networks left out of the fit; the error
 //! on networks that a search prefers may be larger, which is what [`Model::errors`] is for.
 
+use super::Phase;
 use super::errors::{Compared, ErrorSummary};
 use super::terms::{TERMS, terms};
-use super::{Phase, measure};
 use crate::architecture::Architecture;
 use crate::engine::linalg;
 use crate::engine::matmul::Mat;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::seed::Seed;
 use crate::space::{Limits, Space};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// Networks that a model is fitted to.
 const SAMPLES: u64 = 32;
@@ -84,27 +83,6 @@ impl Model {
         Self::of_rows(phase, &rows.collect::<Vec<_>>())
     }
 
-    /// Measures networks of a space inside limits and fits a model of their whole pass; `done` is told after each.
-    pub fn fit(
-        space: &dyn Space,
-        limits: &Limits,
-        seed: u64,
-        memory: Option<u64>,
-        done: &dyn Fn(u64, u64),
-    ) -> Result<Self> {
-        let mut measured = Vec::new();
-        for (i, architecture) in Self::sample(space, limits, seed)?.into_iter().enumerate() {
-            if let Ok(latency) = measure(&architecture, Phase::Prefill, memory) {
-                measured.push((architecture, latency.seconds));
-            }
-            done(i as u64 + 1, SAMPLES);
-        }
-        Self::from_measurements(Phase::Prefill, &measured, None).ok_or_else(|| {
-            let message = format!("only {} of {SAMPLES} networks could be measured", measured.len());
-            Error::input("latency", message)
-        })
-    }
-
     fn of_rows(phase: Phase, rows: &[Row]) -> Option<Self> {
         if rows.len() < 2 * FOLDS {
             return None;
@@ -134,12 +112,6 @@ impl Model {
             samples: rows.len(),
             threads: 1,
         })
-    }
-
-    /// The model that a stored study was begun with.
-    pub fn of(config: &Value) -> Result<Option<Self>> {
-        let model = config.get("latency").map(|model| serde_json::from_value(model.clone())).transpose();
-        model.map_err(|e| Error::input("the study's model of latency", e.to_string()))
     }
 
     /// What it predicts.

@@ -68,19 +68,17 @@ struct Known {
     rows: Vec<Arc<Rows>>,
 }
 
-/// The score of every head that can meet the window, as a sum. `progress` is told the share of heads that are done.
+/// The score of each of these heads as a sum. `progress` is told the share of heads that are done.
 pub(super) fn sums(
     grid: &Grid,
-    counter: Counter,
-    window: &Window,
+    plans: &[Plan],
     score: Score,
     progress: &(dyn Fn(f64) + Sync),
 ) -> Result<Vec<Sum>> {
     let scorer = Scorer { grid, score };
-    let plans = plans(grid, counter, window);
-    scorer.refuse_early(&plans)?;
+    scorer.refuse_early(plans)?;
     let mut groups: FxHashMap<usize, Vec<&Plan>> = FxHashMap::default();
-    for plan in &plans {
+    for plan in plans {
         groups.entry(plan.classes.first().copied().unwrap_or(0)).or_default().push(plan);
     }
     let mut groups: Vec<Vec<&Plan>> = groups.into_values().collect();

@@ -10,7 +10,7 @@ use super::answer::LatencyModel;
 use super::{Settings, Watch};
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};
-use crate::latency::{self, Latency, Model, Phase};
+use crate::latency::{self, ErrorSummary, Latency, Model, Phase};
 use crate::space;
 use crate::store::{Measurement, Store, Study};
 use serde_json::{Value, json};
@@ -24,10 +24,6 @@ const CHECKED: usize = 4;
 const NEAR: f64 = 0.8;
 /// The error on nine of ten candidates beyond which a model is fitted again.
 const REFIT: f64 = 0.05;
-/// The largest guard band.
-const MOST_GUARD: f64 = 0.5;
-/// The guard band before any candidate of the search was measured is at least this.
-const LEAST_GUARD: f64 = 0.02;
 
 /// What is known of one phase.
 pub(super) struct Timed {
@@ -104,7 +100,7 @@ impl<'s> Latencies<'s> {
                 let message = format!("too few of {} networks could be measured", sample.len());
                 Error::input("latency", message)
             })?;
-            let guard = model.error_90.clamp(LEAST_GUARD, MOST_GUARD);
+            let guard = model.guard(None);
             latencies.timed.push(Timed { phase: *phase, limit, first: model.clone(), model, guard });
         }
         watch.measuring(1, 1);
@@ -197,83 +193,59 @@ impl<'s> Latencies<'s> {
     pub(super) fn mend(&mut self, stage: u64) {
         for place in 0..self.timed.len() {
             let Timed { phase, limit, .. } = self.timed[place];
-            let ratios = self.ratios(phase, stage);
-            if ratios.is_empty() || limit.is_none() {
-                continue;
-            }
-            if quantile(ratios.iter().map(|ratio| (ratio - 1.0).abs()), 0.9) > REFIT
-                && let Some(model) = self.fit(phase, stage, limit)
-            {
+            let Some(errors) = self.errors(phase, stage).filter(|_| limit.is_some()) else { continue };
+            let refitted = if errors.p90 > REFIT { self.fit(phase, stage, limit) } else { None };
+            let guard = match &refitted {
+                // What the new model says of candidates it was fitted to is the best guess of its error on further ones.
+                Some(model) => model.guard(model.errors(&self.candidates(phase, stage)).as_ref()),
+                None => self.timed[place].model.guard(Some(&errors)),
+            };
+            self.timed[place].guard = guard;
+            if let Some(model) = refitted {
                 self.timed[place].model = model;
-                // What the new model says of those it was fitted to is no evidence: its error counts from now on.
-                let again = self.rows.iter().filter(|(row, _)| {
-                    row.phase == phase.name() && row.stage <= stage && row.trial.is_some()
-                });
-                let model = &self.timed[place].model;
-                let residuals = again.filter_map(|(row, network)| {
-                    Some((row.latency["seconds"].as_f64()? / model.predict(network) - 1.0).max(0.0))
-                });
-                self.timed[place].guard = quantile(residuals, 0.9).clamp(LEAST_GUARD, MOST_GUARD);
-                continue;
             }
-            let over = ratios.iter().map(|ratio| (ratio - 1.0).max(0.0));
-            self.timed[place].guard = quantile(over, 0.9).clamp(LEAST_GUARD, MOST_GUARD);
         }
     }
 
-    /// Measured over predicted seconds of candidates of the search, as predicted before they were measured.
-    fn ratios(&self, phase: Phase, stage: u64) -> Vec<f64> {
-        let own = self
-            .rows
-            .iter()
-            .map(|(row, _)| row)
-            .filter(|row| row.phase == phase.name() && row.stage <= stage && row.trial.is_some());
-        own.filter_map(|row| Some(row.latency["seconds"].as_f64()? / row.latency["predicted"].as_f64()?))
-            .collect()
+    fn rows_of(&self, phase: Phase, stage: u64) -> impl Iterator<Item = &(Measurement, Architecture)> {
+        let own = move |(row, _): &&(Measurement, Architecture)| {
+            row.phase == phase.name() && row.stage <= stage && row.trial.is_some()
+        };
+        self.rows.iter().filter(own)
+    }
+
+    /// Candidates of the search and their measured seconds.
+    fn candidates(&self, phase: Phase, stage: u64) -> Vec<(Architecture, f64)> {
+        let seconds = |(row, network): &(Measurement, Architecture)| {
+            Some((network.clone(), row.latency["seconds"].as_f64()?))
+        };
+        self.rows_of(phase, stage).filter_map(seconds).collect()
+    }
+
+    /// The errors on candidates of the search, as predicted before they were measured.
+    fn errors(&self, phase: Phase, stage: u64) -> Option<ErrorSummary> {
+        let pair = |(row, _): &(Measurement, Architecture)| {
+            Some((row.latency["predicted"].as_f64()?, row.latency["seconds"].as_f64()?))
+        };
+        ErrorSummary::of_pairs(self.rows_of(phase, stage).filter_map(pair))
     }
 
     /// How well each model predicted candidates of the search.
     pub(super) fn summaries(&self) -> Vec<LatencyModel> {
         let summary = |timed: &Timed| {
             let own = self.rows.iter().map(|(row, _)| row).filter(|row| row.phase == timed.phase.name());
-            let errors: Vec<f64> =
-                self.ratios(timed.phase, u64::MAX).iter().map(|ratio| (1.0 / ratio - 1.0).abs()).collect();
-            let (error, error_90) = match errors.is_empty() {
-                true => (timed.model.error, timed.model.error_90),
-                false => (quantile(errors.iter().copied(), 0.5), quantile(errors.iter().copied(), 0.9)),
-            };
+            let errors = self.errors(timed.phase, u64::MAX);
             LatencyModel {
                 phase: timed.phase.name().to_owned(),
                 limit: timed.limit,
                 measured: own.clone().count(),
-                candidates: errors.len(),
-                error,
-                error_90,
+                candidates: errors.map_or(0, |errors| errors.samples),
+                error: errors.map_or(timed.model.error, |errors| errors.median),
+                error_90: errors.map_or(timed.model.error_90, |errors| errors.p90),
                 guard: timed.guard,
                 quiet: own.clone().all(|row| row.latency["quiet"] != false),
             }
         };
         self.timed.iter().map(summary).collect()
-    }
-}
-
-/// The value that a share of all values stay below; zero if there are none.
-fn quantile(values: impl Iterator<Item = f64>, share: f64) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let place = ((values.len().saturating_sub(1)) as f64 * share).ceil() as usize;
-    values.get(place).copied().unwrap_or(0.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Nine of ten of 1 to 10 stay at or below 10 · 0.9, rounded up to the next that exists.
-    #[test]
-    fn quantiles_by_order() {
-        let values = || (1..=11).map(f64::from);
-        assert_eq!((quantile(values(), 0.5), quantile(values(), 0.9)), (6.0, 10.0));
-        assert_eq!(quantile(std::iter::empty(), 0.9), 0.0);
     }
 }

@@ -12,7 +12,7 @@ mod solve;
 mod tests;
 
 use super::Limits;
-use super::additive::{Score, sums};
+use super::additive::{Score, plans, sums};
 use super::grid::Grid;
 use super::sums::Window;
 use crate::architecture::Architecture;
@@ -76,7 +76,8 @@ impl Grid {
         score: Score,
         progress: &(dyn Fn(f64) + Sync),
     ) -> Result<Vec<Chain>> {
-        let sums = sums(self, limits.counter, window, score, &|share| progress(SCORING * share))?;
+        let plans = plans(self, limits.counter, window);
+        let sums = sums(self, &plans, score, &|share| progress(SCORING * share))?;
         Ok(sums.par_iter().filter_map(|sum| Chain::new(sum, window, count)).collect())
     }
 
