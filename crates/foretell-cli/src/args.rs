@@ -384,6 +384,9 @@ pub struct Count {
     /// List every weight tensor with role, block and shape.
     #[arg(long)]
     pub tensors: bool,
+    /// Measure a pass over one whole input and, for decoders, one further token, on one thread of this machine.
+    #[arg(long, conflicts_with = "tensors")]
+    pub latency: bool,
 }
 
 #[derive(Args)]

@@ -4,6 +4,7 @@ use crate::args::{Count, assignment};
 use crate::output::{self, grouped, short};
 use foretell::architecture::{Architecture, Counter, Part};
 use foretell::error::{Error, Result};
+use foretell::latency::{self, Latency, Phase};
 use foretell::{file, hub, space};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -19,16 +20,18 @@ pub fn run(args: &Count, json: bool) -> Result<()> {
             if args.tensors {
                 tensors(&architecture, json);
             } else if json {
-                output::line(object(&architecture));
+                output::line(object(&architecture, args.latency)?);
             } else {
-                rows.push(row(&architecture));
+                rows.push(row(&architecture, args.latency)?);
             }
         }
     }
     if !json && !args.tensors {
         let parts = Part::ALL.map(Part::name);
+        let timed: &[&str] = if args.latency { &["latency", "one token"] } else { &[] };
         let header: Vec<&str> =
-            [&["id", "space", "parameters"], &parts[..], &["multiply-adds", "memory"]].concat();
+            [&["id", "space", "parameters"], &parts[..], &["multiply-adds", "memory", "cache"], timed]
+                .concat();
         output::line(output::table(&header, rows));
     }
     Ok(())
@@ -63,7 +66,14 @@ pub fn read(source: &str) -> Result<Vec<Architecture>> {
     Ok(architectures)
 }
 
-fn object(architecture: &Architecture) -> Value {
+/// Seconds of a pass over one whole input and, for decoders, of one further token.
+fn measured(architecture: &Architecture) -> Result<Vec<(Phase, Latency)>> {
+    let phases = [Phase::Prefill, Phase::Decode].into_iter();
+    let phases = phases.filter(|phase| *phase == Phase::Prefill || architecture.cache_bytes().is_some());
+    phases.map(|phase| Ok((phase, latency::measure(architecture, phase, crate::doctor::memory())?))).collect()
+}
+
+fn object(architecture: &Architecture, timed: bool) -> Result<Value> {
     let params = architecture.params();
     let mut parts = Map::from_iter([
         ("total".to_owned(), json!(params.total)),
@@ -71,21 +81,36 @@ fn object(architecture: &Architecture) -> Value {
     ]);
     parts.extend(Part::ALL.map(|part| (part.name().to_owned(), json!(params.part(part)))));
     let memory = architecture.memory();
-    json!({
+    let mut object = json!({
         "id": architecture.id(), "space": architecture.space(), "params": parts,
         "flops": architecture.flops(Counter::Exact), "flops_published": architecture.flops(Counter::Published),
-        "memory_bytes": memory.total(),
+        "memory_bytes": memory.total(), "cache_bytes": architecture.cache_bytes(),
         "memory": {"weights": memory.weights, "gradients": memory.gradients, "activations": memory.activations},
-    })
+    });
+    if timed {
+        let rows =
+            measured(architecture)?.into_iter().map(|(phase, found)| (phase.name().to_owned(), json!(found)));
+        object["latency"] = Value::Object(rows.collect());
+    }
+    Ok(object)
 }
 
-fn row(architecture: &Architecture) -> Vec<String> {
+fn row(architecture: &Architecture, timed: bool) -> Result<Vec<String>> {
     let params = architecture.params();
     let mut row = vec![architecture.id(), architecture.space().to_owned(), grouped(params.total)];
     row.extend(Part::ALL.map(|part| grouped(params.part(part))));
     row.push(short(architecture.flops(Counter::Exact).unwrap_or(0)));
     row.push(format!("{}B", short(architecture.memory().total())));
-    row
+    row.push(architecture.cache_bytes().map_or("–".to_owned(), |bytes| format!("{}B", short(bytes))));
+    if timed {
+        let found = measured(architecture)?;
+        let text = |phase: Phase| {
+            let row = found.iter().find(|(other, _)| *other == phase);
+            row.map_or("–".to_owned(), |(_, found)| format!("{:.3} ms", 1e3 * found.seconds))
+        };
+        row.extend([Phase::Prefill, Phase::Decode].map(text));
+    }
+    Ok(row)
 }
 
 fn tensors(architecture: &Architecture, json: bool) {

@@ -83,6 +83,18 @@ pub fn run(args: &args::Rank, json: bool) -> Result<u8> {
             ));
         }
         failures.iter().for_each(output::prose);
+        let mut families: Vec<&str> = architectures.iter().map(|a| a.family().name()).collect();
+        families.sort_unstable();
+        families.dedup();
+        output::line("");
+        for (family, request) in
+            families.iter().flat_map(|family| scorer.requests().iter().map(move |r| (family, r)))
+        {
+            if !request.about().trivial {
+                let evidence = crate::search::of_score(family, request, None)?;
+                crate::search::print_evidence(family, request.label(), &evidence);
+            }
+        }
         return Ok(exit_code(&table));
     }
     for (place, i) in places.iter().enumerate() {

@@ -42,14 +42,6 @@ pub fn exit_code(table: &[Row]) -> u8 {
     if scores.any(Result::is_ok) { 0 } else { 3 }
 }
 
-/// Mean and standard deviation of the values of all seeds.
-pub fn moments(scores: &[&Score]) -> (f64, f64) {
-    let n = scores.len() as f64;
-    let mean = scores.iter().map(|score| score.value).sum::<f64>() / n;
-    let squares = scores.iter().map(|score| (score.value - mean).powi(2)).sum::<f64>();
-    (mean, if n > 1.0 { (squares / (n - 1.0)).sqrt() } else { 0.0 })
-}
-
 fn object(architecture: &Architecture, requests: &[Request], row: &Row, terms: bool) -> Value {
     let scores = requests
         .iter()
@@ -67,17 +59,19 @@ fn entry(request: &Request, cell: &Cell, terms: bool) -> Value {
         Ok(good) => good,
         Err(error) => return failure(error),
     };
+    let mean = match cell.mean() {
+        Ok(mean) => mean,
+        Err(error) => return failure(&error),
+    };
     let first = good[0];
     let mut entry = Map::new();
     if request.is_set_score() {
-        let mean = |part: usize| good.iter().map(|score| score.parts[part]).sum::<f64>() / good.len() as f64;
-        let parts =
-            request.about().parts.iter().enumerate().map(|(i, name)| ((*name).to_owned(), json!(mean(i))));
+        let parts = request.about().parts.iter().zip(&mean.parts);
+        let parts = parts.map(|(name, part)| ((*name).to_owned(), json!(part)));
         entry.insert("parts".into(), Value::Object(parts.collect()));
     } else {
-        let (mean, deviation) = moments(&good);
-        entry.insert("value".into(), json!(mean));
-        if good.len() > 1 {
+        entry.insert("value".into(), json!(mean.value));
+        if let Some(deviation) = cell.deviation() {
             entry.insert("deviation".into(), json!(deviation));
             entry.insert("values".into(), good.iter().map(|score| score.value).collect());
         }
@@ -129,21 +123,19 @@ fn print(architecture: &Architecture, requests: &[Request], row: &Row, args: &ar
                 continue;
             }
         };
-        let (mean, deviation) = moments(&good);
+        let mean = cell.mean().expect("no seed failed");
         let value = match request.is_set_score() {
             true => {
-                let parts = request.about().parts.iter().zip(&good[0].parts);
+                let parts = request.about().parts.iter().zip(&mean.parts);
                 parts
                     .map(|(name, part)| format!("{name} {}", output::number(*part)))
                     .collect::<Vec<_>>()
                     .join(", ")
             }
-            false => output::number(mean),
+            false => output::number(mean.value),
         };
-        let spread = match good.len() > 1 && !request.is_set_score() {
-            true => format!("± {}", output::number(deviation)),
-            false => String::new(),
-        };
+        let spread = cell.deviation().filter(|_| !request.is_set_score());
+        let spread = spread.map_or(String::new(), |deviation| format!("± {}", output::number(deviation)));
         rows.push(vec![request.label().to_owned(), value, spread, seconds(cell.seconds)]);
         notes.extend(good[0].notes.iter().map(|note| format!("{}: {note}", request.label())));
         if let Some(error) = good[0].error {

@@ -106,7 +106,7 @@ pub fn of_score(family: &str, request: &Request, data: Option<&std::path::Path>)
 /// One line for each table, and a warning where the score is worth little or nothing is known.
 pub fn print_evidence(family: &str, score: &str, evidence: &[Evidence]) {
     if evidence.iter().all(|row| row.agreement.is_none()) {
-        output::line(format!(
+        output::prose(format!(
             "warning: no table of trained {family} networks says what {score} is worth: train a few of the best \
              (foretell verify), or name tables with FORETELL_BENCHMARKS"
         ));
@@ -118,7 +118,7 @@ pub fn print_evidence(family: &str, score: &str, evidence: &[Evidence]) {
         });
         let warning = if row.is_weak() { "warning: " } else { "" };
         let weak = if row.is_weak() { ", hardly better than guessing or worse" } else { "" };
-        output::line(format!(
+        output::prose(format!(
             "{warning}{score} orders {:.0} % of equal-sized pairs as training did on {} ({} networks){weak}{count}",
             100.0 * share,
             row.benchmark,
@@ -241,7 +241,7 @@ fn print_latencies(view: &View) {
             0 => "networks left out of the fit".to_owned(),
             n => format!("{n} candidates of this search"),
         };
-        output::line(format!(
+        output::prose(format!(
             "\n{what}: predicted from {measured} measured networks; on {on} the median error is {:.1} %, nine in ten stay \
              below {:.1} %",
             100.0 * error,
@@ -284,7 +284,7 @@ fn print_no_winner(view: &View) -> Result<()> {
     output::line(format!("\nno winner: {}", view.answer.reason.text()));
     if let Some(nearest) = view.answer.nearest.map(|trial| trial as usize) {
         let share = view.limit_shares().get(&nearest).copied().unwrap_or(f64::NAN);
-        output::line(format!(
+        output::prose(format!(
             "nearest: trial {nearest}, {:.1} % above its limit as measured; raise the limit, or run again on a quiet machine",
             100.0 * (share - 1.0)
         ));
@@ -321,11 +321,11 @@ fn print_winner(view: &View, winner: usize) -> Result<()> {
         let itself = space::write_architecture(&architecture) == best.architecture;
         match answer.beats_uniform {
             _ if itself => output::line("The winner is itself the best uniform network."),
-            Some(false) => output::line(format!(
+            Some(false) => output::prose(format!(
                 "The winner does not beat the best uniform network: {}",
                 foretell::report::text::genes(&best.architecture)
             )),
-            _ => output::line(format!(
+            _ => output::prose(format!(
                 "best uniform network: {}",
                 foretell::report::text::genes(&best.architecture)
             )),

@@ -123,16 +123,13 @@ impl Store {
             return Err(Error::input(format!("study '{}'", other.name), reason));
         }
         let mut by_id: BTreeMap<String, (Trial, Option<Evaluation>)> = BTreeMap::new();
-        let mut measured: BTreeMap<String, Measurement> = BTreeMap::new();
+        let mut measured: BTreeMap<String, (String, Measurement)> = BTreeMap::new();
         for shard in shards {
-            // What was measured of the same network and phase by several shards: the one that sorts first, whatever the order.
+            // Of several measurements of one network and phase the one that sorts first stays, whatever the order.
             for row in self.measurements(shard)?.0.into_iter().filter(|row| row.trial.is_some()) {
-                let key = format!("{} {}", row.phase, row.genes);
-                let known = measured
-                    .get(&key)
-                    .is_some_and(|known| known.latency.to_string() <= row.latency.to_string());
-                if !known {
-                    measured.insert(key, row);
+                let (key, text) = (format!("{} {}", row.phase, row.genes), row.latency.to_string());
+                if measured.get(&key).is_none_or(|(known, _)| text < *known) {
+                    measured.insert(key, (text, row));
                 }
             }
             let (trials, _) = self.trials(shard)?;
@@ -187,7 +184,7 @@ impl Store {
         };
         let number: BTreeMap<&str, u64> =
             trials.iter().map(|trial| (trial.genes.as_str(), trial.number)).collect();
-        let renumbered = |row: Measurement| {
+        let renumbered = |(_, row): (String, Measurement)| {
             Some(Measurement {
                 stage: trials.len() as u64,
                 trial: Some(*number.get(row.genes.as_str())?),
