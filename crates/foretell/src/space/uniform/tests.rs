@@ -159,7 +159,7 @@ fn sums_and_single_scores_agree() {
         Ok((0..point.positions()).map(|p| f64::from(point.row(p)[1] % 640)).sum::<f64>())
     };
     let product = |point: &Architecture| Ok((1.0 + sum(point)?).ln());
-    let keep = |point: &Architecture| point.params().total % 3 > 0;
+    let keep = |point: &Architecture| !point.params().total.is_multiple_of(3);
     let by_sum = grid.best_uniform(&limits, &keep, &sum).unwrap().unwrap();
     let by_product = grid.best_uniform(&limits, &keep, &product).unwrap().unwrap();
     assert_eq!(by_sum.1, by_product.1);
