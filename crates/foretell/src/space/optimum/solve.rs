@@ -28,7 +28,7 @@ type State = (Cost, Vec<Way>);
 pub(super) type Found = (f64, Vec<u32>);
 
 /// What a new state costs, in ways looked at.
-const STATE: u64 = 16;
+const STATE: u64 = 24;
 
 /// Ways that all heads together may look at.
 pub(super) struct Work {
