@@ -214,7 +214,7 @@ mod tests {
             let expected = full(&architecture, &weights, &ids);
             let size = expected.iter().fold(1.0f64, |size, x| size.max(x.abs()));
             // States of some random cells grow without bound.
-            if !(size < 100.0) {
+            if size > 100.0 || expected.iter().any(|x| x.is_nan()) {
                 continue;
             }
             *compared.entry(architecture.family().name()).or_insert(0) += 1;
