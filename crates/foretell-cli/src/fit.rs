@@ -1,12 +1,21 @@
 //! Tables and text that fit a terminal.
 
+use std::io::IsTerminal;
+use terminal_size::terminal_size_of;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Columns of a terminal that does not say how wide it is.
+const USUAL: usize = 80;
 
 /// Columns of the terminal that stdout is connected to; none if it is a file or a pipe.
 pub fn terminal() -> Option<usize> {
-    terminal_size::terminal_size_of(std::io::stdout())
-        .map(|(width, _)| usize::from(width.0))
-        .filter(|n| *n > 0)
+    let out = std::io::stdout();
+    out.is_terminal().then(|| terminal_size_of(&out).map_or(USUAL, |(width, _)| width.0.into()))
+}
+
+/// Columns of the terminal that stderr is connected to.
+pub fn progress() -> usize {
+    terminal_size_of(std::io::stderr()).map_or(USUAL, |(width, _)| width.0.into())
 }
 
 /// What stands for text or columns that are left out.
@@ -40,7 +49,14 @@ pub fn table(header: &[&str], rows: Vec<Vec<String>>, width: usize) -> (Vec<Stri
             rendered(&all)
         };
         let texts: Vec<usize> = (0..kept).filter(|column| text(*column)).collect();
-        let least = |column: usize| if texts.last() == Some(&column) { LAST } else { OTHERS };
+        let numbers = |column: usize| {
+            let cells = rows.iter().filter_map(|row| row.get(column)).filter(|cell| numeric(cell));
+            cells.map(|cell| cell.width()).max().unwrap_or(0)
+        };
+        let least = |column: usize| {
+            let text = if texts.last() == Some(&column) { LAST } else { OTHERS };
+            text.max(numbers(column))
+        };
         while all(&widths) > width {
             let widest = texts.iter().filter(|column| widths[**column] > least(**column));
             let Some(widest) = widest.max_by_key(|column| widths[**column]) else { break };
@@ -114,7 +130,11 @@ mod tests {
     fn rows() -> Vec<Vec<String>> {
         let genes = "embed_dim 192  depth 13  num_heads [3 3 4 3 3 4 3 3 4 3 3 4 3]  mlp_ratio [3.5 3.5 4]";
         let row = |id: &str, params: &str| [id, params, "1.34G", genes, "12.25"].map(str::to_owned).to_vec();
-        vec![row("6a32811ff9ea0ed2ba16", "5,979,016"), row("02fe11b5c1bd3f02c1d0", "11,958,184")]
+        vec![
+            row("6a32811ff9ea0ed2ba16", "5,979,016"),
+            row("02fe11b5c1bd3f02c1d0", "11,958,184"),
+            row("x", "any"),
+        ]
     }
 
     const HEADER: [&str; 5] = ["id", "parameters", "multiply-adds", "architecture", "nsc"];
@@ -127,7 +147,7 @@ mod tests {
             let widest = text.lines().map(|line| line.width()).max().unwrap();
             assert!(widest <= width, "{widest} columns, {width} are there:\n{text}");
             assert!(text.contains("6a32811ff9ea0ed2ba16") && text.contains("11,958,184"), "{text}");
-            assert_eq!(text.lines().count(), 4, "every row is one line:\n{text}");
+            assert_eq!(text.lines().count(), 5, "every row is one line:\n{text}");
             // Numbers are whole or absent, never cut.
             assert_eq!(text.contains("12.25"), width >= 80, "{width}:\n{text}");
             assert!(text.contains('…'), "{text}");

@@ -1,5 +1,6 @@
 //! Progress on stderr: a line that is redrawn on a terminal, plain lines now and then elsewhere.
 
+use crate::fit;
 use crate::output::number;
 use foretell::latency::Phase;
 use foretell::store::Evaluation;
@@ -28,7 +29,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 /// A bar, how much is done, the time left, and a message that is cut to the width of the terminal.
 pub fn style() -> ProgressStyle {
-    let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| width.0);
+    let width = fit::progress();
     let template =
         format!("{{bar:{}}} {{pos}}/{{len}}, {{eta}} left, {{wide_msg}}", (width / 4).clamp(1, 30));
     ProgressStyle::with_template(&template).expect("the template is valid")

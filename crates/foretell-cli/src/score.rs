@@ -16,12 +16,13 @@ pub fn run(args: &args::Score, json: bool) -> Result<u8> {
     for source in &args.architectures {
         architectures.extend(read(source)?);
     }
+    let requests = args.scoring.requests("all")?;
     let mut options = args.scoring.options()?;
     if args.terms {
         // Addends are not cached.
         options.cache = None;
     }
-    let scorer = Scorer::new(args.scoring.requests("all")?, options);
+    let scorer = Scorer::new(requests, options);
     let seeds = args.scoring.seeds();
     let progress = Progress::new("architectures", architectures.len() as u64);
     let table = scorer.table(&architectures, &seeds, &|| progress.step());

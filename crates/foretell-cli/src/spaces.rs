@@ -34,7 +34,7 @@ fn list(json: bool) -> Result<()> {
         rows.push(vec![
             (*name).to_owned(),
             space.definition().family.name().to_owned(),
-            size_text(&*space),
+            short_size(&*space),
             range,
             about,
         ]);
@@ -111,6 +111,17 @@ fn size_text(space: &dyn Space) -> String {
         }
         (Size::Exact(_), Some(ln)) => format!("10^{:.2}", ln / std::f64::consts::LN_10),
         _ => "open (random graphs)".to_owned(),
+    }
+}
+
+/// The size of a space for a list: exact up to twelve digits.
+fn short_size(space: &dyn Space) -> String {
+    match (space.size(), space.ln_size()) {
+        (Size::Exact(_), Some(ln)) if ln > 12.0 * std::f64::consts::LN_10 => {
+            format!("10^{:.2}", ln / std::f64::consts::LN_10)
+        }
+        (Size::Open, _) => "open".to_owned(),
+        _ => size_text(space),
     }
 }
 

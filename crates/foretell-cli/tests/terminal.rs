@@ -4,11 +4,12 @@ mod support;
 
 use std::process::{Command, Stdio};
 use support::Folder;
+use unicode_width::UnicodeWidthStr;
 
 /// What a command prints on a terminal with this many columns; none where there is no `script`.
 fn on_terminal(folder: &Folder, arguments: &str, columns: u32) -> Option<String> {
     let binary = env!("CARGO_BIN_EXE_foretell");
-    let command = format!("stty cols {columns}; {binary} {arguments}");
+    let command = format!("stty cols {columns} rows 24; {binary} {arguments}");
     let output = Command::new("script")
         .args(["-qec", &command, "/dev/null"])
         .current_dir(&folder.0)
@@ -51,7 +52,7 @@ fn tables_fit_a_terminal() {
             let text = plain(&on_terminal(&folder, arguments, columns).unwrap());
             assert!(text.lines().count() > 2, "{arguments}: {text}");
             for line in text.lines() {
-                let width = line.chars().count();
+                let width = line.width();
                 assert!(
                     width <= columns as usize,
                     "{arguments}: {width} columns, {columns} are there: {line}"
@@ -63,6 +64,6 @@ fn tables_fit_a_terminal() {
     assert!(narrow.contains('…'), "{narrow}");
     // A pipe gets everything.
     let whole = folder.ok("spaces");
-    assert!(!whole.contains("…\n") && whole.lines().any(|line| line.chars().count() > 120), "{whole}");
+    assert!(!whole.contains("…\n") && whole.lines().any(|line| line.width() > 120), "{whole}");
     assert!(folder.ok("bench gpt2-pentateuch").contains("distinct"));
 }

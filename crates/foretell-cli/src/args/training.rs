@@ -6,7 +6,7 @@ use foretell::architecture::Family;
 use foretell::data::{Data, Tokeniser};
 use foretell::error::{Error, Result};
 use foretell::file;
-use foretell::space::{self, Space};
+use foretell::space::{self, Definition, Space};
 use foretell::study::{Evaluator, External, Table, Trained};
 use foretell::train::Recipe;
 use std::path::PathBuf;
@@ -72,15 +72,15 @@ fn reads_text(family: &dyn Family) -> bool {
 
 /// The error of a network that reads images where no data was given.
 fn no_images(family: &dyn Family) -> Error {
-    let text = space::PRESETS.iter().filter_map(|(name, _)| {
-        space::preset(name).ok().filter(|space| reads_text(space.definition().family)).map(|_| *name)
+    let text = space::PRESETS.iter().filter(|(name, text)| {
+        Definition::parse(name, text).is_ok_and(|definition| reads_text(definition.family))
     });
     let message = format!(
         "is missing: {} networks read images, and only text ships with the program. Pass --on FOLDER with images, as \
          train/CLASS/*.png and valid/CLASS/*.png (docs/train.md lists all layouts). Spaces whose networks can use the \
          shipped text: {}",
         family.name(),
-        text.collect::<Vec<_>>().join(", ")
+        text.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     );
     Error::input("--on", message)
 }
