@@ -44,7 +44,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "discover",
         &["architecture", "catalogue", "error", "probe", "proxy", "rank", "score", "search", "seed"],
     ),
-    ("report", &["architecture", "error", "proxy", "rank", "search", "seed", "space", "store", "study"]),
+    ("report", &["architecture", "benchmark", "error", "latency", "proxy", "rank", "search", "seed", "space", "store", "study"]),
     ("export", &["architecture", "catalogue", "error", "network"]),
     ("hub", &["architecture", "catalogue", "error", "space"]),
     (
