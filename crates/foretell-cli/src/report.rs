@@ -29,7 +29,8 @@ pub fn run(args: &Report, json: bool) -> Result<()> {
         let message = format!("is that of study '{}'", other.study);
         return Err(Error::input("--verification", message));
     }
-    let report = report::write(&view, &trials, &hash, &random, verification.as_ref())?;
+    let evidence = crate::search::evidence(&view, None)?;
+    let report = report::write(&view, &trials, &hash, &random, verification.as_ref(), &evidence)?;
     let mut files = vec![(page, report.html)];
     if let Some(folder) = &args.svg {
         fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.clone(), source })?;

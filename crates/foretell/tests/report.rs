@@ -1,11 +1,12 @@
-//! Reports of small studies: the same bytes every time, safe whatever a study is called, honest about random search.
+//! Reports of small studies: the same bytes every time, the study's own answer, safe whatever a study is called.
 
+use foretell::benchmark::Evidence;
 use foretell::report::{self, Report};
 use foretell::score::Options;
 use foretell::space::{self, Bound};
-use foretell::store::{Score, Store, Trial};
-use foretell::study::{self, Baseline, Objective, Settings};
-use serde_json::json;
+use foretell::store::{Evaluation, Measurement, Score, Store, Trial};
+use foretell::study::{self, Baseline, LatencyModel, Objective, Reason, Settings, View};
+use serde_json::{Value, json};
 
 const SMALL: &str = "name = \"small\"\nfamily = \"vit\"\n[fixed]\nimage_size = 32\npatch_size = 8\nnum_classes = 10\n[choices]\n\
                      embed_dim = [48, 64]\ndepth = [3, 4, 5]\nnum_heads = [2, 4]\nmlp_ratio = [2.0, 3.0, 4.0]\n";
@@ -20,10 +21,64 @@ fn run(store: &mut Store, settings: &Settings, name: &str) {
 }
 
 fn report(store: &Store, name: &str) -> Report {
-    let study = store.find(name).unwrap().unwrap();
-    let trials = store.trials(&study).unwrap().0;
-    let random = Baseline::of(store, &study).unwrap();
-    report::write(&study, &trials, &[], &store.hash(&study).unwrap(), &random, None).unwrap()
+    report_of(store, &View::load(store, name).unwrap(), &[])
+}
+
+fn report_of(store: &Store, view: &View, evidence: &[(String, Vec<Evidence>)]) -> Report {
+    let trials = store.trials(&view.study).unwrap().0;
+    let random = Baseline::of(store, &view.study).unwrap();
+    report::write(view, &trials, &store.hash(&view.study).unwrap(), &random, None, evidence).unwrap()
+}
+
+/// An exact search, whose winner is trial 0.
+fn exact() -> Store {
+    let mut store = Store::memory().unwrap();
+    let mut settings = settings("autoformer-tiny", "dp", "nsc", 10);
+    settings.limits.params.max = 6_000_000;
+    run(&mut store, &settings, "exact");
+    store
+}
+
+/// A study of these networks, each with its values.
+fn by_hand(settings: &Settings, networks: &[(Value, Vec<f64>)]) -> Store {
+    let mut store = Store::memory().unwrap();
+    let study = store.create("by hand", &settings.config().unwrap(), "").unwrap();
+    let trial = |(number, (genes, values)): (usize, &(Value, Vec<f64>))| Trial {
+        number: number as u64,
+        id: space::read_architecture(genes).unwrap().id(),
+        genes: genes.to_string(),
+        objectives: values.clone(),
+        scores: vec![Score {
+            proxy: "nsc".into(),
+            status: "ok".into(),
+            value: values[0],
+            ..Score::default()
+        }],
+        ..Trial::default()
+    };
+    let trials: Vec<Trial> = networks.iter().enumerate().map(trial).collect();
+    let (_, digest) = store.trials(&study).unwrap();
+    store.append(&study, &trials, 0, &digest).unwrap();
+    store
+}
+
+fn gpt2(n_head: [u64; 2], d_inner: [u64; 2]) -> Value {
+    json!({
+        "space": "gpt2", "n_layer": 2, "d_model": 128, "d_embed": 512, "div_val": 1, "n_head": n_head, "d_inner": d_inner,
+    })
+}
+
+fn measured(trial: u64, predicted: f64, seconds: f64) -> Measurement {
+    let latency =
+        json!({"seconds": seconds, "predicted": predicted, "interval": [0.98 * seconds, 1.02 * seconds]});
+    Measurement { stage: 10, trial: Some(trial), genes: String::new(), phase: "prefill".into(), latency }
+}
+
+#[track_caller]
+fn says(page: &str, texts: &[&str]) {
+    for text in texts {
+        assert!(page.contains(text), "{text:?} is not in {page}");
+    }
 }
 
 #[test]
@@ -39,7 +94,7 @@ fn the_same_study_gives_the_same_bytes_and_names_no_machine() {
     }
     assert_eq!(reports[0], reports[1]);
     let names: Vec<&str> = reports[0].charts.iter().map(|chart| chart.0).collect();
-    assert_eq!(names, ["front", "history", "agreement", "network"]);
+    assert_eq!(names, ["network", "front", "history", "agreement"]);
     assert!(!reports[0].html.contains("://"), "the page names an address");
     assert!(reports[0].html.contains("foretell search --here"));
     assert!(reports[0].html.find(report::MARK).unwrap() < 1024);
@@ -139,9 +194,10 @@ fn failures_are_counted_by_kind_and_a_study_of_nothing_else_has_a_page() {
     let trials = [failed(0, "degenerate"), failed(1, "non-finite"), failed(2, "non-finite")];
     store.append(&study, &trials, 0, &digest).unwrap();
     let report = report(&store, "failing");
-    assert!(
-        report.html.contains("<td>non-finite</td><td>nsc</td><td>2</td><td>trial 1: gave &lt;NaN&gt;</td>")
-    );
+    assert!(report.html.contains(
+        "<td>non-finite</td><td>nsc</td><td data-v=\"2\">2</td><td>trial 1: gave &lt;NaN&gt;</td>"
+    ));
+    says(&report.html, &["There is no winner: no candidate was scored."]);
     assert_eq!(report.charts, []);
     assert_eq!(json!(store.find("failing").unwrap().unwrap().trials), 3);
 }
@@ -156,4 +212,220 @@ fn a_large_study_stays_small() {
     let report = report(&store, "large");
     assert!(report.html.len() < 2_000_000, "{} bytes", report.html.len());
     assert!(report.html.contains("Points are thinned"));
+}
+
+#[test]
+fn the_winner_is_the_study_s_with_its_reason_and_uniform_networks() {
+    let store = exact();
+    let mut view = View::load(&store, "exact").unwrap();
+    let page = report_of(&store, &view, &[]).html;
+    says(
+        &page,
+        &[
+            "Trial 0 wins: best value of the objective, proved optimal",
+            "The winner beats the best uniform network in nsc.",
+            "<td>best uniform network</td>",
+            "<td>uniform, nearest in size</td>",
+            "num_heads 3\u{a0}×13  mlp_ratio 3.5\u{a0}×13",
+        ],
+    );
+    view.answer.proved = false;
+    view.answer.beats_uniform = Some(false);
+    let page = report_of(&store, &view, &[]).html;
+    says(&page, &["The winner does not beat the best uniform network in nsc."]);
+    assert!(!page.contains("proved optimal"));
+    let winner = view.architecture(0).unwrap();
+    view.answer.references[0].architecture = space::write_architecture(&winner);
+    says(&report_of(&store, &view, &[]).html, &["The winner is itself the best uniform network"]);
+    view.answer.references.clear();
+    says(&report_of(&store, &view, &[]).html, &["no uniform network inside the limits"]);
+}
+
+#[test]
+fn the_winner_of_several_objectives_is_marked_on_the_front() {
+    let mut store = Store::memory().unwrap();
+    let mut settings = settings("small", "pareto", "nsc", 60);
+    settings.objectives.push(Objective::Memory);
+    run(&mut store, &settings, "front");
+    let view = View::load(&store, "front").unwrap();
+    let report = report_of(&store, &view, &[]);
+    let front = &report.charts.iter().find(|chart| chart.0 == "front").unwrap().1;
+    assert_eq!(front.matches(">winner</text>").count(), 1);
+    assert!(!front.contains("knee"));
+    says(front, &["memory (MB)"]);
+    let winner = view.winner().unwrap();
+    assert_eq!(view.standing.knee, Some(winner));
+    says(&report.html, &[&format!("Trial {winner} wins: knee of the Pareto front")]);
+    let tile = report.html.split("</b> <span>memory (MB) of the winner").next().unwrap();
+    let shown: f64 = tile.rsplit("<b>").next().unwrap().parse().unwrap();
+    let megabytes = view.value(winner, 1).unwrap() / 1e6;
+    assert!((shown / megabytes - 1.0).abs() < 1e-3, "{shown} is not {megabytes}");
+}
+
+/// 20.2134 ms, stored as nanoseconds with its sign turned.
+#[test]
+fn latency_is_shown_in_milliseconds() {
+    let mut settings = settings("gpt2", "random", "nsc", 2);
+    settings.objectives.push(Objective::Latency);
+    let networks = [
+        (gpt2([2, 4], [730, 1220]), vec![5.0, -20_213_400.0]),
+        (gpt2([2, 2], [730, 1220]), vec![4.0, -19_000_000.0]),
+    ];
+    let store = by_hand(&settings, &networks);
+    let page = report_of_unmeasured(&store);
+    says(&page, &["latency (ms)", "<td data-v=\"20.2134\">20.21</td>"]);
+    assert!(!page.contains("nanosecond") && !page.contains("20213400"));
+}
+
+/// A page without random search, which a latency objective would have to measure.
+fn report_of_unmeasured(store: &Store) -> String {
+    let view = View::load(store, "by hand").unwrap();
+    let trials = store.trials(&view.study).unwrap().0;
+    report::write(&view, &trials, "", &Baseline::Absent, None, &[]).unwrap().html
+}
+
+#[test]
+fn networks_with_the_same_layers_in_another_order_share_a_row() {
+    let settings = settings("gpt2", "random", "nsc", 4);
+    let mut networks = vec![
+        (gpt2([2, 2], [730, 730]), vec![4.0]),
+        (gpt2([2, 4], [730, 1220]), vec![5.0]),
+        (gpt2([4, 2], [1220, 730]), vec![5.0]),
+    ];
+    let rows =
+        |page: &str| page.split("aria-label=\"Best candidates\"").nth(1).unwrap().matches("<tr").count() - 1;
+    let page = report_of_unmeasured(&by_hand(&settings, &networks));
+    says(
+        &page,
+        &["n_head 2, 4  d_inner 730, 1220\n×2 permutations", "<span class=\"mark\">winner</span> 1</td>"],
+    );
+    assert_eq!(rows(&page), 2);
+    // Heads and widths in another combination are no permutation of layers, but tie.
+    networks.push((gpt2([4, 2], [730, 1220]), vec![5.0]));
+    let page = report_of_unmeasured(&by_hand(&settings, &networks));
+    says(&page, &["×3 ties"]);
+    // An evaluation sets a candidate apart, and the winner comes first whatever its score.
+    let store = by_hand(&settings, &networks);
+    let mut view = View::load(&store, "by hand").unwrap();
+    view.evaluations =
+        vec![Evaluation { trial: 0, value: 0.5, status: "ok".into(), ..Evaluation::default() }];
+    (view.answer.winner, view.answer.reason) = (Some(0), Reason::Evaluated);
+    let page = report_of(&store, &view, &[]).html;
+    says(
+        &page,
+        &[
+            "<tr class=\"won\"><td data-v=\"1\">1</td><td data-v=\"0\"><span class=\"mark\">winner</span> 0</td>",
+        ],
+    );
+    says(&page, &["trial 0 wins: best evaluated value", "The best value decides the winner"]);
+}
+
+#[test]
+fn failed_evaluations_are_shown_with_their_message() {
+    let store = exact();
+    let mut view = View::load(&store, "exact").unwrap();
+    view.evaluations = vec![Evaluation {
+        trial: 1,
+        value: f64::NAN,
+        evaluator: "command a <b>".into(),
+        status: "no-number".into(),
+        message: "the last line is 'x'".into(),
+        ..Evaluation::default()
+    }];
+    let page = report_of(&store, &view, &[]).html;
+    says(
+        &page,
+        &[
+            "no-number: the last line is &#39;x&#39;",
+            "1 of 1 failed",
+            "command a &lt;b&gt;",
+            "not decided by",
+        ],
+    );
+}
+
+#[test]
+fn limits_show_what_was_counted_predicted_and_measured() {
+    let store = exact();
+    let mut view = View::load(&store, "exact").unwrap();
+    let page = report_of(&store, &view, &[]).html;
+    says(&page, &["<td>at most 6,000,000</td><td>5,979,016</td><td>kept</td>"]);
+    assert!(!page.contains("latency of one input"));
+    view.settings.latency = Some(0.02);
+    view.settings.memory = Some(90_000_000);
+    view.measurements = vec![measured(3, 0.0190, 0.0212), measured(0, 0.0189, 0.0195)];
+    view.answer.latency = vec![LatencyModel {
+        phase: "prefill".into(),
+        limit: Some(0.02),
+        measured: 62,
+        candidates: 2,
+        error: 0.03,
+        error_90: 0.1,
+        guard: 0.25,
+        quiet: false,
+    }];
+    let page = report_of(&store, &view, &[]).html;
+    says(
+        &page,
+        &[
+            "<td>memory</td><td>at most 90.00 MB</td><td>85.88 MB</td><td></td><td>kept</td>",
+            "<td>latency of one input</td><td>at most 20 ms</td><td>18.9 ms</td><td>19.5 ms</td><td>kept</td>",
+            "On 2 candidates of this search its median error is 3.0 %, and nine in ten errors are below 10.0 %.",
+            "The guard band is 25.0 %: to meet the limit of 20 ms, candidates had to be predicted at 16 ms or less.",
+            "the machine was busy",
+            "<td>19 ms</td><td>21.2 ms</td><td>20.78 ms to 21.62 ms</td><td>broken</td>",
+            "<span class=\"mark\">winner</span> 0</td><td>18.9 ms</td><td>19.5 ms</td>",
+        ],
+    );
+    view.answer.latency[0].quiet = true;
+    assert!(!report_of(&store, &view, &[]).html.contains("the machine was busy"));
+}
+
+#[test]
+fn without_a_winner_the_nearest_is_shown() {
+    let store = exact();
+    let mut view = View::load(&store, "exact").unwrap();
+    view.settings.latency = Some(0.02);
+    view.measurements = vec![measured(3, 0.0190, 0.0250), measured(0, 0.0189, 0.0300)];
+    view.answer =
+        study::Answer { reason: Reason::NothingKeepsTheLimits, nearest: Some(3), ..study::Answer::default() };
+    let report = report_of(&store, &view, &[]);
+    says(
+        &report.html,
+        &[
+            "<h2>No winner</h2>",
+            "There is no winner: no candidate keeps the limits as measured. Trial 3 comes nearest, 25.0 % above its limit",
+            "Values are those of the nearest candidate",
+            "<td>19 ms</td><td>25 ms</td><td>broken</td>",
+        ],
+    );
+    assert!(!report.html.contains("class=\"mark\"") && !report.html.contains(">winner</text>"));
+    assert_eq!(report.charts.len(), 4);
+}
+
+#[test]
+fn evidence_warns_where_the_score_is_weak_or_unknown() {
+    let store = exact();
+    let view = View::load(&store, "exact").unwrap();
+    let table = |agreement: Option<f64>| Evidence {
+        benchmark: "a-table".into(),
+        networks: 1200,
+        pairs: 3456,
+        agreement,
+        best_count: Some(("width".into(), 0.83)),
+    };
+    let page = |tables: Vec<Evidence>| report_of(&store, &view, &[("nsc".to_owned(), tables)]).html;
+    let strong = page(vec![table(Some(0.71))]);
+    says(
+        &strong,
+        &["nsc orders 71 % of 3,456 pairs of equal size as training did on a-table (1,200 networks)."],
+    );
+    says(&strong, &["The best count, width, orders 83 %."]);
+    assert!(!strong.contains("Warning:"));
+    assert_eq!(strong, page(vec![table(Some(0.71))]));
+    let weak = page(vec![table(Some(0.54))]);
+    says(&weak, &["Warning:</b> nsc orders 54 %", "hardly better than guessing"]);
+    let unknown = page(vec![table(None)]);
+    says(&unknown, &["Warning:</b> no table of trained vit networks shows what nsc is worth"]);
+    assert!(report_of(&store, &view, &[]).html.matches("What is the score worth?").count() == 0);
 }

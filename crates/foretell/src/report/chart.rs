@@ -1,23 +1,28 @@
 //! Scales, ticks, marks and the frame of a chart, as SVG text.
 
-use super::text::escape;
+use super::text::{cut, escape};
 use std::fmt::Write;
 
-/// The width of every drawing, in its own units.
-pub(super) const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 340.0;
-const LEFT: f64 = 70.0;
-const RIGHT: f64 = 16.0;
-const TOP: f64 = 26.0;
-const BOTTOM: f64 = 52.0;
-/// How many marks that are not highlighted a chart draws at most.
+/// The width of every drawing, in its own units. Drawings are laid out for the text of a phone, [`LETTER`] units a
+/// character; on wider screens the text is smaller in these units.
+pub(super) const WIDTH: f64 = 400.0;
+/// Width of a character of the largest text.
+pub(super) const LETTER: f64 = 7.8;
+/// Pixels of a drawing that is a file.
+const PIXELS: f64 = 640.0;
+const HEIGHT: f64 = 290.0;
+const LEFT: f64 = 54.0;
+const RIGHT: f64 = 22.0;
+const TOP: f64 = 48.0;
+const BOTTOM: f64 = 44.0;
+/// Marks without highlight that a chart draws at most.
 pub(super) const MARKS: usize = 1500;
-/// Positive numbers that span more than this are shown by their logarithm.
+/// Positive numbers that span more than this factor are drawn on a logarithmic scale.
 const WIDE: f64 = 1000.0;
 
 /// A drawing, inside a page or on its own.
 pub(super) struct Chart {
-    /// What it shows, for who cannot see it.
+    /// What it shows, for screen readers.
     pub(super) label: String,
     pub(super) height: f64,
     pub(super) body: String,
@@ -40,9 +45,10 @@ impl Chart {
         let (label, style) = (escape(label), include_str!("chart.css"));
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart alone\" viewBox=\"0 0 {WIDTH} {height:.0}\" \
-             width=\"{WIDTH}\" height=\"{height:.0}\" role=\"img\" aria-label=\"{label}\">\
+             width=\"{PIXELS}\" height=\"{:.0}\" role=\"img\" aria-label=\"{label}\">\
              <metadata>{}</metadata><style>{style}</style>\
              <rect class=\"ground\" width=\"{WIDTH}\" height=\"{height:.0}\"/>{body}</svg>\n",
+            height * PIXELS / WIDTH,
             super::MARK
         )
     }
@@ -120,7 +126,20 @@ fn tick(number: f64, step: f64, most: f64) -> String {
     format!("{:.digits$}{name}", number / unit)
 }
 
-/// A point that can be pointed at.
+/// Radius of a mark without highlight.
+const SMALL: f64 = 1.8;
+/// Radius of a highlighted mark.
+const LARGE: f64 = 3.1;
+
+/// What a name of the legend stands for; the class is a word of `chart.css`.
+pub(super) enum Mark {
+    /// A line.
+    Line(&'static str),
+    /// Points.
+    Dot(&'static str),
+}
+
+/// A point that can be selected.
 pub(super) struct Point {
     pub(super) x: f64,
     pub(super) y: f64,
@@ -143,36 +162,36 @@ impl Plot {
         let mut plot = Plot { x, y, body: String::new() };
         let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
         let mut body = String::new();
-        for (number, text) in x.ticks() {
-            let at = plot.at(number, 0.0).0;
+        let ticks = x.ticks();
+        let widest = ticks.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
+        let room = (widest as f64 + 1.5) * LETTER;
+        let gap = ticks.windows(2).map(|pair| plot.at(pair[1].0, 0.0).0 - plot.at(pair[0].0, 0.0).0);
+        let every = gap.map(|gap| (room / gap).ceil() as usize).max().unwrap_or(1).max(1);
+        for (number, text) in ticks.iter().step_by(every) {
+            let at = plot.at(*number, 0.0).0;
             let _ = write!(body, "<path class=\"grid\" d=\"M{at:.1} {TOP}V{bottom}\"/>");
-            let _ = write!(body, "<text x=\"{at:.1}\" y=\"{}\" class=\"mid\">{text}</text>", bottom + 18.0);
+            let _ = write!(body, "<text x=\"{at:.1}\" y=\"{}\" class=\"mid\">{text}</text>", bottom + 16.0);
         }
         for (number, text) in y.ticks() {
             let at = plot.at(1.0, number).1;
             let _ = write!(body, "<path class=\"grid\" d=\"M{LEFT} {at:.1}H{right}\"/>");
             let _ =
-                write!(body, "<text x=\"{}\" y=\"{:.1}\" class=\"end\">{text}</text>", LEFT - 7.0, at + 4.0);
+                write!(body, "<text x=\"{}\" y=\"{:.1}\" class=\"end\">{text}</text>", LEFT - 5.0, at + 4.0);
         }
         let _ = write!(body, "<path class=\"axis\" d=\"M{LEFT} {TOP}V{bottom}H{right}\"/>");
-        let [x, y] = names.map(escape);
-        let middle = [(LEFT + right) / 2.0, (TOP + bottom) / 2.0];
+        let [x, y] = names.map(|name| escape(&cut(name, (WIDTH / LETTER) as usize - 8)));
         let _ = write!(
             body,
-            "<text x=\"{:.1}\" y=\"{}\" class=\"mid name\">{x}</text>",
-            middle[0],
-            HEIGHT - 10.0
-        );
-        let _ = write!(
-            body,
-            "<text transform=\"translate(14 {:.1})rotate(-90)\" class=\"mid name\">{y}</text>",
-            middle[1]
+            "<text x=\"{:.1}\" y=\"{}\" class=\"mid name\">{x}</text><text x=\"2\" y=\"{}\" class=\"name\">{y}</text>",
+            (LEFT + right) / 2.0,
+            HEIGHT - 8.0,
+            TOP - 14.0
         );
         plot.body = body;
         plot
     }
 
-    /// Where a pair of numbers lies in the drawing.
+    /// The place of a pair of numbers in the drawing.
     pub(super) fn at(&self, x: f64, y: f64) -> (f64, f64) {
         let wide = WIDTH - LEFT - RIGHT;
         let high = HEIGHT - TOP - BOTTOM;
@@ -197,7 +216,7 @@ impl Plot {
     /// A point with its words.
     pub(super) fn point(&mut self, point: &Point) {
         let (x, y) = self.at(point.x, point.y);
-        let radius = if point.class.is_empty() { 2.2 } else { 4.0 };
+        let radius = if point.class.is_empty() { SMALL } else { LARGE };
         let _ = write!(
             self.body,
             "<circle class=\"p {}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"><title>{}</title></circle>",
@@ -206,34 +225,45 @@ impl Plot {
         );
     }
 
-    /// A ring around a point, with a word beside it.
+    /// A ring around a point, with a word next to it.
     pub(super) fn ring(&mut self, x: f64, y: f64, word: &str) {
         let (x, y) = self.at(x, y);
-        let (anchor, by) = if x > WIDTH * 0.7 { ("end", -11.0) } else { ("start", 11.0) };
+        let (anchor, by) = if x > WIDTH * 0.7 { ("end", -9.0) } else { ("start", 9.0) };
+        let down = if y > HEIGHT - BOTTOM - 24.0 { -8.0 } else { 14.0 };
         let _ = write!(
             self.body,
-            "<circle class=\"ring\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7.5\"/>\
+            "<circle class=\"ring\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\"/>\
              <text x=\"{:.1}\" y=\"{:.1}\" class=\"word {anchor}\">{}</text>",
             x + by,
-            y + 15.0,
+            y + down,
             escape(word)
         );
     }
 
-    /// The names of the lines, in the corner.
-    pub(super) fn legend(&mut self, names: &[(&str, &str)]) {
-        // Above the axes, where nothing is drawn; letters are some seven units wide.
-        let (mut x, y) = (WIDTH - RIGHT, TOP - 10.0);
-        for (class, name) in names.iter().rev() {
-            let _ = write!(
-                self.body,
-                "<path class=\"line {class}\" d=\"M{:.1} {:.1}h24\"/><text x=\"{:.1}\" y=\"{y:.1}\" class=\"end\">{}</text>",
-                x - 24.0,
-                y - 4.0,
-                x - 30.0,
-                escape(name)
-            );
-            x -= 54.0 + 7.0 * name.chars().count() as f64;
+    /// The names of lines and points, above the frame.
+    pub(super) fn legend(&mut self, names: &[(Mark, &str)]) {
+        let (mut x, y) = (2.0, 12.0);
+        for (mark, name) in names {
+            let wide = match mark {
+                Mark::Line(class) => {
+                    let _ =
+                        write!(self.body, "<path class=\"line {class}\" d=\"M{x:.1} {:.1}h20\"/>", y - 4.0);
+                    20.0
+                }
+                Mark::Dot(class) => {
+                    let radius = if class.is_empty() { SMALL } else { LARGE };
+                    let _ = write!(
+                        self.body,
+                        "<circle class=\"key {class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius}\"/>",
+                        x + LARGE,
+                        y - 4.0
+                    );
+                    2.0 * LARGE
+                }
+            };
+            let _ =
+                write!(self.body, "<text x=\"{:.1}\" y=\"{y:.1}\">{}</text>", x + wide + 5.0, escape(name));
+            x += wide + 20.0 + LETTER * name.chars().count() as f64;
         }
     }
 
@@ -283,13 +313,13 @@ mod tests {
         assert_eq!(Scale::of([f64::NAN, f64::NEG_INFINITY].into_iter()), None);
     }
 
-    /// The frame is 70 to 544 wide and 26 to 288 high; 1 to 100 by logarithm has 10 in the middle.
+    /// The frame is 54 to 378 wide and 48 to 246 high; 1 to 100 by logarithm has 10 in the middle.
     #[test]
     fn numbers_lie_where_they_should() {
         let unit = Scale { low: 0.0, high: 1.0, log: false };
         let plot = Plot::new(Scale::counting(100.0), unit, ["a", "b"]);
         let (x, y) = plot.at(10.0, 0.25);
-        assert!((x - 307.0).abs() < 1e-9 && (y - 222.5).abs() < 1e-9, "{x} {y}");
+        assert!((x - 216.0).abs() < 1e-9 && (y - 196.5).abs() < 1e-9, "{x} {y}");
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! A network drawn to scale, layer by layer: how wide the residual stream, the token mixing and the feed-forward maps are.
 
-use super::chart::Chart;
-use super::text::{escape, short};
+use super::chart::{Chart, LETTER, WIDTH};
+use super::text::{cut, escape, short};
 use crate::architecture::{Architecture, Input, Kind, Positions, Recurrent, Role, Scope, Tensor, Visitor};
 use std::fmt::Write;
 
-/// Rows drawn at most; what follows is counted.
+/// Rows drawn at most; the others are only counted.
 const ROWS: usize = 128;
-const MIDDLE: f64 = 196.0;
-const SPAN: f64 = 312.0;
-const WORDS: f64 = 366.0;
-const BAR: f64 = 13.0;
+/// The middle of all bars, and the width of the widest.
+const MIDDLE: f64 = 120.0;
+const SPAN: f64 = 184.0;
+/// Where the words of a row begin.
+const WORDS: f64 = 222.0;
+const BAR: f64 = 10.0;
 
 /// One row of the drawing.
 #[derive(Debug, Default, PartialEq)]
@@ -26,7 +28,7 @@ struct Row {
     words: String,
 }
 
-/// The drawing; `head` says in words what is the same for all layers.
+/// The drawing; `head` is what all layers share, in words.
 pub(super) fn chart(architecture: &Architecture, head: &str) -> Chart {
     let nodes = matches!(architecture.family().card().positions, Positions::Nodes);
     let rows = if nodes { nodes_of(architecture) } else { layers_of(architecture) };
@@ -38,15 +40,15 @@ pub(super) fn chart(architecture: &Architecture, head: &str) -> Chart {
     let mut body = String::new();
     let mut y = 12.0;
     for (i, row) in rows.iter().take(ROWS).enumerate() {
-        let height = (2.0 + BAR) * row.maps.len().max(2) as f64 + 8.0;
+        let height = (2.0 + BAR) * row.maps.len().max(2) as f64 + 10.0;
         draw(&mut body, row, i + 1, y, height, scale);
         y += height;
     }
     let rest = rows.len().saturating_sub(ROWS);
     let more = if rest > 0 { format!("{rest} more of them, ") } else { String::new() };
     let outside = format!("{more}outside the layers: {} weights", short(total.saturating_sub(inside)));
-    y += 16.0;
-    let _ = write!(body, "<text x=\"{MIDDLE}\" y=\"{y:.1}\" class=\"mid\">{outside}</text>");
+    y += 18.0;
+    let _ = write!(body, "<text x=\"28\" y=\"{y:.1}\">{outside}</text>");
     let kind = if nodes { "nodes of the cell" } else { "layers" };
     let label = format!("{} {kind} of {}, {} weights: {head}", rows.len(), architecture.id(), short(total));
     Chart { label, height: y + 12.0, body }
@@ -63,14 +65,14 @@ fn draw(body: &mut String, row: &Row, number: usize, y: f64, height: f64, scale:
         MIDDLE - wide / 2.0
     );
     for (i, (width, mixes)) in row.maps.iter().enumerate() {
-        let (wide, top) = ((*width as f64 * scale).max(1.0), y + 4.0 + (2.0 + BAR) * i as f64);
+        let (wide, top) = ((*width as f64 * scale).max(1.0), y + 5.0 + (2.0 + BAR) * i as f64);
         let left = MIDDLE - wide / 2.0;
         let class = if *mixes { "a" } else { "b" };
         let _ = write!(
             body,
             "<rect class=\"bar {class}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{wide:.1}\" height=\"{BAR}\"/>"
         );
-        // Heads too thin to be told apart are left to the words.
+        // Heads too thin to be seen are only named in the words.
         let head = wide / row.heads.max(1) as f64;
         if *mixes && head >= 3.0 {
             let cuts: String = (1..row.heads).fold(String::new(), |mut cuts, head_| {
@@ -80,15 +82,16 @@ fn draw(body: &mut String, row: &Row, number: usize, y: f64, height: f64, scale:
             let _ = write!(body, "<path class=\"cut\" d=\"{cuts}\"/>");
         }
     }
-    let first = y + height / 2.0 - 4.0;
+    let first = y + height / 2.0 - 3.0;
+    let room = ((WIDTH - WORDS) / LETTER) as usize;
     let _ = write!(
         body,
-        "<text x=\"30\" y=\"{:.1}\" class=\"end\">{number}</text><text x=\"{WORDS}\" y=\"{first:.1}\" class=\"strong\">{}</text>\
+        "<text x=\"20\" y=\"{:.1}\" class=\"end\">{number}</text><text x=\"{WORDS}\" y=\"{first:.1}\" class=\"strong\">{}</text>\
          <text x=\"{WORDS}\" y=\"{:.1}\">{}</text></g>",
         first + 8.0,
-        escape(&numbers),
-        first + 15.0,
-        escape(&words)
+        escape(&cut(&numbers, room)),
+        first + 15.5,
+        escape(&cut(&words, room))
     );
 }
 
@@ -114,7 +117,7 @@ impl Row {
         words.join(" · ")
     }
 
-    /// What is no width: the operation and the number of weights.
+    /// The operation and the number of weights.
     fn last_line(&self) -> String {
         let weights =
             if self.weights > 0 { format!("{} weights", short(self.weights)) } else { "no weights".into() };

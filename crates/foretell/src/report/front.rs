@@ -1,16 +1,16 @@
 //! The trade-off: the Pareto front of two objectives, or the best score for each size.
 
 use super::Subject;
-use super::chart::{Chart, Plot, Point, Scale};
+use super::chart::{Chart, Mark, Plot, Point, Scale};
 use super::text::grouped;
 use crate::rank;
 use crate::study::Objective;
 
-/// The chart and what is to be said under it.
+/// The chart and its caption.
 pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
     let several = subject.objectives.len() > 1;
     let trials = &subject.order;
-    // One objective stands against the size, two or more show their first two.
+    // One objective is drawn against the size; of several, the first two are drawn.
     let (x_name, x): (String, Vec<f64>) = if several {
         (subject.axis(1), trials.iter().map(|trial| subject.shown(*trial, 1)).collect())
     } else if subject.objectives[0] == Objective::Params {
@@ -49,7 +49,7 @@ pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
     if subject.objectives.len() <= 2 {
         plot.steps(&front.iter().map(|place| (x[*place], y[*place])).collect::<Vec<_>>(), "a", false);
     }
-    // Equals lie on top of each other: one mark speaks for all.
+    // Equal points lie on top of each other: one mark stands for all.
     let mut marked = front.clone();
     marked.dedup_by_key(|place| (x[*place].to_bits(), y[*place].to_bits()));
     for place in &marked {
@@ -60,36 +60,38 @@ pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
             let title = subject.title(trials[winner]);
             plot.point(&Point { x: x[winner], y: y[winner], class: "on", title });
         }
-        plot.ring(x[winner], y[winner], if several { "knee" } else { "best" });
+        plot.ring(x[winner], y[winner], "winner");
     }
-    let ties = if marked.len() < front.len() {
-        format!(" (with ties, at {} places)", grouped(marked.len() as u64))
-    } else {
-        String::new()
+    let name = if several { "Pareto front" } else { "best for its size" };
+    plot.legend(&[(Mark::Dot("on"), name), (Mark::Dot(""), "other candidates")]);
+    let ties = match front.len() - marked.len() {
+        0 => String::new(),
+        _ => format!(" ({} different points)", grouped(marked.len() as u64)),
     };
+    let total = grouped(trials.len() as u64);
     let mut caption = if several {
         format!(
-            "{} of {} candidates{ties} are beaten by no other in every objective. They cover {:.3} of the box from the \
-             worst to the best value of each objective; the knee is nearest to the best of all.",
+            "{} of {total} candidates{ties} are on the front: no other candidate is better in every objective. They cover \
+             {:.3} of the box between the worst and the best value of each objective.",
             grouped(front.len() as u64),
-            grouped(trials.len() as u64),
             subject.standing.hypervolume
         )
     } else {
         format!(
-            "Each point is a candidate; the line joins the {}{ties} that no smaller one reaches.",
+            "Each point is a candidate. The line joins the {}{ties} of {total} that no candidate of the same size or smaller \
+             beats.",
             grouped(front.len() as u64)
         )
     };
     if kept.len() < rest.len() {
         caption += &format!(
-            " Points are thinned: {} of {} others are drawn, the first in each spot.",
+            " Points are thinned: {} of the {} other candidates are drawn.",
             grouped(kept.len() as u64),
             grouped(rest.len() as u64)
         );
     }
     let label = format!(
-        "{} against {x_name}. {caption} Arrow keys walk along the highlighted points.",
+        "{} against {x_name}. {caption} Arrow keys move along the highlighted points.",
         subject.axis(0)
     );
     Some((plot.chart(label), caption))

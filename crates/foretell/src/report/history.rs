@@ -1,20 +1,20 @@
-//! How good the best was after how many candidates, with random search beside it.
+//! The best value after each number of candidates, compared with random search.
 
 use super::Subject;
-use super::chart::{Chart, Plot, Point, Scale};
+use super::chart::{Chart, Mark, Plot, Point, Scale};
 use super::text::grouped;
 use crate::error::Result;
 use crate::rank;
 use crate::store::Trial;
 use crate::study::Baseline;
 
-/// Places along the curve of a front at which its volume is taken.
+/// Points along the curve of a front at which its volume is computed.
 const STOPS: usize = 60;
 
-/// A place on a curve: after how many candidates, how good, and which candidate brought it there.
+/// A point of a curve: the number of candidates, the value, and the candidate that reached it.
 type Stop = (u64, f64, Option<usize>);
 
-/// The chart and what is to be said under it.
+/// The chart and its caption.
 pub(super) fn chart(subject: &Subject) -> Result<Option<(Chart, String)>> {
     // Scores that rank within a set must be ranked within one set: that of both searches.
     let mut union: Vec<Trial> = subject.trials.to_vec();
@@ -24,7 +24,7 @@ pub(super) fn chart(subject: &Subject) -> Result<Option<(Chart, String)>> {
     let (own, random) = values.split_at(subject.trials.len());
     let several = subject.objectives.len() > 1;
     let curve = |some: &[Option<Vec<f64>>]| if several { volumes(some, &values) } else { bests(some) };
-    let sign = if several { 1.0 } else { subject.sign(0) };
+    let sign = if several { 1.0 } else { subject.sign(0) / subject.unit(0) };
     let curves = [curve(own), curve(random)].map(|curve| {
         curve.into_iter().map(|(count, value, trial)| (count, sign * value, trial)).collect::<Vec<Stop>>()
     });
@@ -35,9 +35,9 @@ pub(super) fn chart(subject: &Subject) -> Result<Option<(Chart, String)>> {
         format!("best {} so far", subject.axis(0))
     };
     let most = subject.trials.len().max(random.len()) as f64;
-    let mut plot = Plot::new(Scale::counting(most), y, ["candidates scored (logarithmic)", &name]);
+    let mut plot = Plot::new(Scale::counting(most), y, ["candidates scored (log scale)", &name]);
     let words = |of: &str, stop: &Stop, trials: &[Trial]| match stop.2 {
-        Some(trial) => format!("{of}, best from here on\n{}", subject.title_of(&trials[trial], stop.1)),
+        Some(trial) => format!("{of}, new best\n{}", subject.title_of(&trials[trial], stop.1)),
         None => format!("{of}, after {} candidates\ncovers {:.3} of the box", grouped(stop.0), stop.1),
     };
     let kinds = [
@@ -55,23 +55,23 @@ pub(super) fn chart(subject: &Subject) -> Result<Option<(Chart, String)>> {
         }
     }
     plot.legend(if random.is_empty() {
-        &[("a", "this search")]
+        &[(Mark::Line("a"), "this search")]
     } else {
-        &[("a", "this search"), ("b", "random search")]
+        &[(Mark::Line("a"), "this search"), (Mark::Line("b"), "random search")]
     });
     let end = |value: f64| if several { format!("{value:.3}") } else { subject.value_text(0, value) };
     let ends = [&curves[0], &curves[1]].map(|curve| curve.last().map(|stop| end(stop.1)));
     let caption = caption(subject, ends);
     let label =
-        format!("{name} against candidates scored. {caption} Arrow keys walk along the highlighted points.");
+        format!("{name} against candidates scored. {caption} Arrow keys move along the highlighted points.");
     Ok(Some((plot.chart(label), caption)))
 }
 
-/// Where both ended, and where the random curve comes from or how to get it.
+/// The last values of both curves, and where the random one comes from or how to get it.
 fn caption(subject: &Subject, [own, random]: [Option<String>; 2]) -> String {
     let ended = match (own, random) {
         (Some(own), Some(random)) => {
-            let of = if subject.objectives.len() > 1 { " of the box that both span" } else { "" };
+            let of = if subject.objectives.len() > 1 { " of the box that both searches span" } else { "" };
             format!("The search ended at {own}, random search at {random}{of}. ")
         }
         _ => String::new(),
@@ -80,7 +80,7 @@ fn caption(subject: &Subject, [own, random]: [Option<String>; 2]) -> String {
         + &match subject.random {
             Baseline::Itself => "This study is a random search itself.".to_owned(),
             Baseline::Drawn(trials) => format!(
-                "Random search: {} draws inside the same limits with the same seed, made for this report.",
+                "Random search: {} candidates drawn for this report inside the same limits, with the same seed.",
                 grouped(trials.len() as u64)
             ),
             Baseline::Stored { name, trials } => format!(
@@ -88,14 +88,14 @@ fn caption(subject: &Subject, [own, random]: [Option<String>; 2]) -> String {
                 grouped(trials.len() as u64)
             ),
             Baseline::Absent => format!(
-                "A candidate takes a pass through a network, so no random search was made for this report. To have it beside \
-                 this curve, run it into the same store and write the report again: `{}`",
+                "Scoring a candidate takes a pass through a network, so no random search was made for this report. To add one, \
+                 run this command with the same store and write the report again: `{}`",
                 super::reproduce::command(subject, "random")
             ),
         }
 }
 
-/// Every candidate that was better than all before it.
+/// Every candidate that is better than all before it.
 fn bests(values: &[Option<Vec<f64>>]) -> Vec<Stop> {
     let mut stops: Vec<Stop> = Vec::new();
     for (trial, value) in values.iter().enumerate() {
@@ -109,7 +109,7 @@ fn bests(values: &[Option<Vec<f64>>]) -> Vec<Stop> {
     stops
 }
 
-/// The share of the box that all values span which the front covers, at stops evenly spaced by logarithm.
+/// The share of the box spanned by all values that the front covers, at stops evenly spaced by logarithm.
 fn volumes(values: &[Option<Vec<f64>>], all: &[Option<Vec<f64>>]) -> Vec<Stop> {
     let axes = all.iter().flatten().next().map_or(0, Vec::len);
     let end = |axis: usize, pick: fn(f64, f64) -> f64, from: f64| {
@@ -118,7 +118,7 @@ fn volumes(values: &[Option<Vec<f64>>], all: &[Option<Vec<f64>>]) -> Vec<Stop> {
     let box_: Vec<(f64, f64)> = (0..axes)
         .map(|axis| (end(axis, f64::min, f64::INFINITY), end(axis, f64::max, f64::NEG_INFINITY)))
         .collect();
-    // The small addition keeps what is worst in one objective from counting nothing in the others.
+    // Without the small addition a point that is worst in one objective would cover nothing.
     let unit = |value: &Vec<f64>| -> Vec<f64> {
         let share =
             |(x, (low, high)): (&f64, &(f64, f64))| if high > low { (x - low) / (high - low) } else { 1.0 };

@@ -1,13 +1,14 @@
-//! What it takes to run a study again: command, settings, versions, hash. Nothing that names a machine.
+//! What it takes to run a study again: command, settings, versions and hash; nothing that names a machine.
 
 use super::Subject;
 use super::text::escape;
+use crate::proxy::Request;
 use crate::space;
-use crate::study::Objective;
+use crate::study::{Objective, SEEDS};
 use serde_json::Value;
 use std::fmt::Write;
 
-/// The search command that the settings amount to, by this algorithm, with as many candidates as the study has.
+/// The search command of the study's settings, with this algorithm and as many candidates as the study has.
 pub(super) fn command(subject: &Subject, algorithm: &str) -> String {
     let config = &subject.study.config;
     let name = config["space"].as_str().unwrap_or_default();
@@ -22,14 +23,28 @@ pub(super) fn command(subject: &Subject, algorithm: &str) -> String {
     }
     words.push(format!("--algorithm {}", quoted(algorithm)));
     for (key, value) in config["limits"].as_object().into_iter().flatten() {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let unit = if key.ends_with("latency") { "s" } else { "" };
+        let value = value.as_str().map_or_else(|| format!("{value}{unit}"), str::to_owned);
         words.push(format!("--{} {}", key.replace('_', "-"), quoted(&value)));
     }
-    words.push(format!("--seed {} --budget {}", config["seed"], subject.trials.len()));
+    words.push(format!("--seed {}", config["seed"]));
+    let seeds = config["seeds"].as_u64().unwrap_or(1);
+    if seeds != SEEDS && subject.objectives.iter().any(is_drawn) {
+        words.push(format!("--seeds {seeds}"));
+    }
+    words.push(format!("--budget {}", subject.trials.len()));
     words.join(" ")
 }
 
-/// A word as a shell reads it whole.
+/// Whether an objective depends on draws of weights or inputs.
+fn is_drawn(objective: &Objective) -> bool {
+    match objective {
+        Objective::Proxy(label) => Request::parse(label).is_ok_and(|request| request.about().drawn()),
+        _ => false,
+    }
+}
+
+/// A word, quoted where a shell needs it.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.+/=,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -47,11 +62,11 @@ pub(super) fn section(subject: &Subject) -> String {
     let algorithm = config["algorithm"].as_str().unwrap_or_default();
     let mut html = String::new();
     if !typed.is_empty() {
-        let _ = write!(html, "<p>The study was begun by</p><pre>foretell {}</pre>", escape(typed));
+        let _ = write!(html, "<p>The study was started with</p><pre>foretell {}</pre>", escape(typed));
     }
     let _ = write!(
         html,
-        "<p>which, with everything said that was left to defaults, is</p><pre>{}</pre>",
+        "<p>The same command with all defaults written out:</p><pre>{}</pre>",
         escape(&command(subject, algorithm))
     );
     let text = |key: &str| study.provenance[key].as_str().unwrap_or("not recorded").to_owned();
@@ -66,7 +81,8 @@ pub(super) fn section(subject: &Subject) -> String {
         let _ = write!(html, "<dt>{name}</dt><dd class=\"code\">{}</dd>", escape(&value));
     }
     html += "</dl><p>Equal hashes mean equal candidates with equal scores, bit for bit; \
-             <code>foretell show</code> prints the hash of a study. Another kind of processor may round otherwise.</p>";
+             <code>foretell show</code> prints the hash of a study. Scores may be rounded differently on another kind of \
+             processor.</p>";
     let mut settings = config.clone();
     let file = settings.as_object_mut().and_then(|settings| settings.remove("space_file"));
     let mut details = |name: &str, text: &str| {
@@ -78,7 +94,7 @@ pub(super) fn section(subject: &Subject) -> String {
     }
     if let Some(winner) = subject.winner() {
         let genes = space::write_architecture(&subject.candidate(winner).architecture);
-        details("Winner, as count, score and rank read it", &pretty(&Value::Object(genes)));
+        details("Winner as JSON, for count, score and rank", &pretty(&Value::Object(genes)));
     }
     html
 }

@@ -1,123 +1,146 @@
-//! The best candidates as a table that can be sorted, and the failures by kind.
+//! The best candidates as a table that can be sorted; networks that differ only in the order of their layers share a row.
 
-use super::text::{self, escape, grouped, short};
+use super::markup::{Cell, Row, note, table};
+use super::text::{grouped, number, short};
 use super::{Candidate, Subject};
-use crate::store::Trial;
-use crate::study::as_given;
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use crate::architecture::Architecture;
+use crate::study::given_value;
+use std::collections::HashMap;
 
 /// Rows of the table.
-const TOP: usize = 50;
+const ROWS: usize = 20;
+/// Candidates looked through to fill them.
+const LOOKED_AT: usize = 2000;
 
 type Count = fn(&Candidate) -> u64;
 
-impl Subject<'_> {
-    /// What an evaluator said, in the order it was asked.
-    pub(super) fn evaluated(&self) -> String {
-        let mut html =
-            "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Evaluated\"><table><thead><tr>\
-            <th scope=\"col\">trial</th><th scope=\"col\">value</th><th scope=\"col\">status</th>\
-            </tr></thead><tbody>\n"
-                .to_owned();
-        for said in self.evaluations {
-            let value =
-                said.value().map_or("–".to_owned(), |value| text::number(as_given(&said.evaluator, value)));
-            let _ = writeln!(
-                html,
-                "<tr><td>{}</td><td>{value}</td><td>{}</td></tr>",
-                said.trial,
-                escape(&said.status)
-            );
-        }
-        html += "</tbody></table></div>";
-        let by = self.evaluations.first().map_or("", |said| &said.evaluator);
-        let _ = write!(html, "<p class=\"note\">By {}. The winner is the best of these.</p>", escape(by));
-        html
-    }
+/// What candidates that share a row have in common: every objective, parameters and multiply-adds, what they were
+/// evaluated with and the share of a limit they take as measured.
+type Key = (Vec<u64>, u64, u64, Option<u64>, Option<u64>);
 
-    /// The best candidates, to be sorted by any column.
+/// Candidates that share a row.
+struct Tie {
+    first: usize,
+    count: u64,
+    /// Whether all have the layers of the first in some order.
+    permutations: bool,
+}
+
+impl Tie {
+    /// How many candidates share the row; nothing for one.
+    fn text(&self) -> String {
+        match (self.count, self.permutations) {
+            (1, _) => String::new(),
+            (count, true) => format!("×{} permutations", grouped(count)),
+            (count, false) => format!("×{} ties", grouped(count)),
+        }
+    }
+}
+
+impl Subject<'_> {
+    /// The best candidates, winner first.
     pub(super) fn table(&self) -> String {
+        let ties = self.ties();
         let mut names = vec!["rank".to_owned(), "trial".to_owned()];
         names.extend((0..self.objectives.len()).map(|place| self.axis(place)));
-        let counts: [(&str, Count); 3] =
-            [("parameters", |c| c.params), ("multiply-adds", |c| c.flops), ("depth", |c| c.depth)];
+        let evaluated = !self.view.evaluations.is_empty();
+        names.extend(evaluated.then(|| "evaluated".to_owned()));
+        let counts: [(&str, Count); 2] = [("parameters", |c| c.params), ("multiply-adds", |c| c.flops)];
         let counts: Vec<_> =
             counts.into_iter().filter(|(name, _)| names.iter().all(|known| known != name)).collect();
         names.extend(counts.iter().map(|(name, _)| (*name).to_owned()));
         names.extend(["id".to_owned(), "architecture".to_owned()]);
-        let mut html = "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Best candidates\"><table><thead><tr>".to_owned();
-        for (i, name) in names.iter().enumerate() {
-            let sorted = if i == 0 { " aria-sort=\"ascending\"" } else { "" };
-            let class = if i < names.len() - 2 { " class=\"count\"" } else { "" };
-            let _ = write!(
-                html,
-                "<th scope=\"col\"{class}{sorted}><button type=\"button\">{}</button></th>",
-                escape(name)
-            );
-        }
-        html += "</tr></thead><tbody>\n";
-        for (rank, trial) in self.order.iter().copied().take(TOP).enumerate() {
-            let on_front = self.objectives.len() > 1 && self.standing.front.contains(&trial);
-            html += if on_front { "<tr class=\"front\">" } else { "<tr>" };
-            let mut cell = |value: f64, text: String| {
-                let _ = write!(html, "<td data-v=\"{value}\">{}</td>", escape(&text));
-            };
-            cell(rank as f64 + 1.0, (rank + 1).to_string());
-            cell(trial as f64, trial.to_string());
-            for place in 0..self.objectives.len() {
-                let value = self.shown(trial, place);
-                cell(value, self.value_text(place, value));
-            }
-            for (name, count) in &counts {
-                let value = count(self.candidate(trial));
-                cell(value as f64, if *name == "multiply-adds" { short(value) } else { grouped(value) });
-            }
-            let _ = writeln!(
-                html,
-                "<td class=\"code\">{}</td><td class=\"code genes\">{}</td></tr>",
-                escape(&self.trials[trial].id),
-                escape(&text::genes(&self.space.write(&self.candidate(trial).architecture)))
-            );
-        }
-        html += "</tbody></table></div>";
-        let shown = self.order.len().min(TOP);
-        let marked = if self.objectives.len() > 1 { " Marked rows are on the front." } else { "" };
-        let _ = write!(
-            html,
-            "<p class=\"note\">The {shown} best of {} by {}.{marked} A column's name sorts by it.</p>",
-            grouped(self.order.len() as u64),
-            escape(&self.axis(0))
-        );
-        html
+        let rows: Vec<Row> =
+            ties.iter().enumerate().map(|(rank, tie)| self.row(rank, tie, &counts, evaluated)).collect();
+        let shared = ties.iter().any(|tie| tie.count > 1);
+        let shared = if shared {
+            " Networks with equal values and counts share a row; the first of them is shown."
+        } else {
+            ""
+        };
+        let marked = if self.objectives.len() > 1 { " A bar marks the Pareto front." } else { "" };
+        let shown: u64 = ties.iter().map(|tie| tie.count).sum();
+        table("Best candidates", true, &names, &rows)
+            + &note(&format!(
+                "The best {} of {} candidates: the winner, then by {}.{shared}{marked} Select a column name to sort.",
+                grouped(shown),
+                grouped(self.order.len() as u64),
+                self.axis(0)
+            ))
     }
 
-    /// How many failed in which way, each with the first such message.
-    pub(super) fn failures(&self) -> String {
-        let mut kinds: BTreeMap<(&str, &str), (u64, &Trial, &str)> = BTreeMap::new();
-        for trial in self.trials {
-            for score in trial.scores.iter().filter(|score| score.status != "ok") {
-                let first = kinds.entry((&score.status, &score.proxy)).or_insert((0, trial, &score.message));
-                first.0 += 1;
-            }
+    fn row(&self, rank: usize, tie: &Tie, counts: &[(&str, Count)], evaluated: bool) -> Row {
+        let trial = tie.first;
+        let won = self.winner() == Some(trial);
+        let on_front = self.objectives.len() > 1 && self.standing.front.contains(&trial);
+        let mut cells =
+            vec![Cell::Number((rank + 1).to_string(), rank as f64 + 1.0), Cell::trial(trial, won)];
+        for place in 0..self.objectives.len() {
+            let value = self.shown(trial, place);
+            cells.push(Cell::Number(self.value_text(place, value), value));
         }
-        if kinds.is_empty() {
-            return "<p>No candidate failed.</p>".to_owned();
+        if evaluated {
+            let row = self.view.evaluation(trial);
+            cells.push(match row.map(|row| (given_value(row), &row.status)) {
+                None => Cell::Text(String::new()),
+                Some((None, status)) => Cell::Text(status.clone()),
+                Some((Some(value), _)) => Cell::Number(number(value), value),
+            });
         }
-        let mut html = "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Failures\"><table><thead><tr><th scope=\"col\">kind</th>\
-                        <th scope=\"col\">proxy</th><th scope=\"col\">candidates</th><th scope=\"col\">the first</th></tr></thead><tbody>"
-            .to_owned();
-        for ((kind, proxy), (count, trial, message)) in kinds {
-            let _ = write!(
-                html,
-                "<tr><td>{}</td><td>{}</td><td>{}</td><td>trial {}: {}</td></tr>",
-                escape(kind),
-                escape(proxy),
-                grouped(count),
-                trial.number,
-                escape(message)
-            );
+        for (name, count) in counts {
+            let value = count(self.candidate(trial));
+            let text = if *name == "multiply-adds" { short(value) } else { grouped(value) };
+            cells.push(Cell::Number(text, value as f64));
         }
-        html + "</tbody></table></div>"
+        cells.push(Cell::Code(self.trials[trial].id.clone()));
+        let (genes, others) = (self.genes(trial), tie.text());
+        cells.push(Cell::Genes(if others.is_empty() { genes } else { format!("{genes}\n{others}") }));
+        let class = match (won, on_front) {
+            (true, true) => "won front",
+            (true, false) => "won",
+            (false, true) => "front",
+            (false, false) => "",
+        };
+        Row { class, cells }
     }
+
+    /// The best candidates, those with equal values and counts together.
+    fn ties(&self) -> Vec<Tie> {
+        let shares = self.view.limit_shares();
+        let key = |trial: usize| -> Key {
+            let values = self.standing.values(trial).unwrap_or_default();
+            let evaluated = self.view.evaluation(trial).map(|row| row.value.to_bits());
+            (
+                values.iter().map(|value| value.to_bits()).collect(),
+                self.params(trial),
+                self.flops(trial),
+                evaluated,
+                shares.get(&trial).map(|share| share.to_bits()),
+            )
+        };
+        let mut places: HashMap<Key, usize> = HashMap::new();
+        let mut ties: Vec<Tie> = Vec::new();
+        for trial in self.view.best(LOOKED_AT) {
+            places.entry(key(trial)).or_insert_with(|| {
+                ties.push(Tie { first: trial, count: 0, permutations: true });
+                ties.len() - 1
+            });
+        }
+        ties.truncate(ROWS);
+        for trial in self.order.iter().copied() {
+            let Some(tie) = places.get(&key(trial)).and_then(|place| ties.get_mut(*place)) else { continue };
+            tie.count += 1;
+            let [first, other] = [tie.first, trial].map(|trial| &self.candidate(trial).architecture);
+            tie.permutations &= layers(first) == layers(other);
+        }
+        ties
+    }
+}
+
+/// What two networks that differ only in the order of their layers share.
+fn layers(architecture: &Architecture) -> (&[u32], Vec<&[u32]>) {
+    let mut rows: Vec<&[u32]> =
+        (0..architecture.positions()).map(|position| architecture.row(position)).collect();
+    rows.sort_unstable();
+    (architecture.head(), rows)
 }

@@ -43,35 +43,72 @@ pub fn short(n: u64) -> String {
 
 /// Six significant digits, without an exponent where that is short.
 pub fn number(x: f64) -> String {
+    significant(x, 6)
+}
+
+/// So many significant digits, without an exponent where that is short.
+pub(super) fn significant(x: f64, digits: i32) -> String {
     let magnitude = x.abs();
     if x == 0.0 {
         "0".to_owned()
     } else if (1e-3..1e7).contains(&magnitude) {
-        let digits = (5 - magnitude.log10().floor() as i32).max(0) as usize;
-        let text = format!("{x:.digits$}");
+        let decimals = (digits - 1 - magnitude.log10().floor() as i32).max(0) as usize;
+        let text = format!("{x:.decimals$}");
         if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
     } else {
-        format!("{x:.5e}")
+        format!("{x:.decimals$e}", decimals = digits as usize - 1)
     }
+}
+
+/// 85_880_000 → 85.88 MB.
+pub(super) fn bytes(n: u64) -> String {
+    for (unit, name) in [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")] {
+        if n as f64 >= unit {
+            return format!("{:.2} {name}", n as f64 / unit);
+        }
+    }
+    format!("{n} B")
+}
+
+/// Seconds in milliseconds, to four significant digits.
+pub(super) fn milliseconds(seconds: f64) -> String {
+    format!("{} ms", significant(1e3 * seconds, 4))
+}
+
+/// A share in percent.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// Text of at most so many characters, cut with an ellipsis.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    let whole = text.chars().count() <= most;
+    if whole { text.to_owned() } else { text.chars().take(most.saturating_sub(1)).chain(['…']).collect() }
+}
+
+/// A list with runs of equal values counted: 3 3 3 4 → 3 ×3, 4.
+fn runs(list: &[Value]) -> String {
+    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let run = |run: &[Value]| match run.len() {
+        1 => word(&run[0]),
+        length => format!("{} ×{length}", word(&run[0])),
+    };
+    list.chunk_by(|a, b| a == b).map(run).collect::<Vec<_>>().join(", ")
 }
 
 /// Each gene of an architecture with its value in words, and whether it is a list.
 pub(super) fn gene_list(object: &Map<String, Value>) -> Vec<(&str, String, bool)> {
     let plain = object.iter().filter(|(key, _)| !["space", "family", "id"].contains(&key.as_str()));
     let text = |value: &Value| match value {
-        Value::Array(list) if list.iter().all(|v| !v.is_object()) => {
-            let words: Vec<String> =
-                list.iter().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).collect();
-            format!("[{}]", words.join(" "))
-        }
-        Value::Array(list) => format!("[{} nodes]", list.len()),
+        Value::Array(list) if list.iter().all(|v| !v.is_object()) => runs(list),
+        Value::Array(list) => format!("{} nodes", list.len()),
         Value::String(word) => word.clone(),
         other => other.to_string(),
     };
     plain.map(|(key, value)| (key.as_str(), text(value), value.is_array())).collect()
 }
 
-/// The genes of an architecture on one line.
+/// The genes of an architecture on one line; runs of equal layers are counted.
 pub fn genes(object: &Map<String, Value>) -> String {
     let words = gene_list(object).into_iter().map(|(key, value, _)| format!("{key} {value}"));
     words.collect::<Vec<_>>().join("  ")
@@ -110,10 +147,20 @@ mod tests {
     }
 
     #[test]
-    fn lists_stand_on_lines_of_their_own() {
-        let object = json!({"space": "gpt2", "n_layer": 2, "n_head": [2, 4], "op": ["a", "b"], "tied": true});
+    fn units_as_people_read_them() {
+        assert_eq!((bytes(85_880_000), bytes(512)), ("85.88 MB".into(), "512 B".into()));
+        assert_eq!([0.020_213_4, 0.000_045].map(milliseconds), ["20.21 ms", "0.045 ms"]);
+        assert_eq!((percent(0.0314), significant(12_345.6, 4)), ("3.1 %".into(), "12346".into()));
+        assert_eq!((cut("abcdef", 6), cut("abcdef", 4)), ("abcdef".into(), "abc…".into()));
+    }
+
+    #[test]
+    fn runs_are_counted_and_lists_stand_on_lines_of_their_own() {
+        let object = json!({
+            "space": "gpt2", "n_layer": 4, "n_head": [2, 2, 2, 4], "op": ["a", "b", "b", "a"], "tied": true, "ratio": [3.5],
+        });
         let object = object.as_object().unwrap();
-        assert_eq!(gene_lines(object), "n_layer 2  tied true\nn_head [2 4]\nop [a b]");
-        assert_eq!(genes(object), "n_layer 2  n_head [2 4]  op [a b]  tied true");
+        assert_eq!(gene_lines(object), "n_layer 4  tied true\nn_head 2 ×3, 4\nop a, b ×2, a\nratio 3.5");
+        assert_eq!(genes(object), "n_layer 4  n_head 2 ×3, 4  op a, b ×2, a  tied true  ratio 3.5");
     }
 }

@@ -1,10 +1,10 @@
-//! The best networks of a search beside random ones of their size, all trained.
+//! The best networks of a search and random ones of their size, all trained.
 
-use super::chart::{Chart, Plot, Point, Scale};
+use super::chart::{Chart, Mark, Plot, Point, Scale};
 use super::text::{genes, grouped};
 use crate::study::{Trials, Verification};
 
-/// Each network by size and loss, and the answer in words; nothing if nothing was trained.
+/// Each network by size and loss, and the verdict in words; nothing if nothing was trained.
 pub(super) fn chart(verification: &Verification) -> Option<(Chart, String)> {
     let all = || verification.pairs.iter().flatten().filter_map(|trials| Some((trials, trials.mean()?)));
     let x = Scale::of(all().map(|(trials, _)| trials.params as f64))?;
@@ -29,7 +29,7 @@ pub(super) fn chart(verification: &Verification) -> Option<(Chart, String)> {
             plot.point(&Point { x: trials.params as f64, y: loss, class, title: title(name, trials, loss) });
         }
     }
-    plot.legend(&[("a", "found"), ("b", "random")]);
+    plot.legend(&[(Mark::Dot("on"), "found"), (Mark::Dot("low"), "random")]);
     let verdict = verification.verdict();
     let effect = verification.effect.map_or(String::new(), |effect| {
         format!(" The gain is {effect:.2} standard deviations of the random networks' losses.")

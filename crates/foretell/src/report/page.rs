@@ -1,0 +1,142 @@
+//! The page: its sections in order, its head, and the few numbers that matter most.
+
+use super::chart::Chart;
+use super::text::{escape, grouped, prose, short};
+use super::{MARK, Subject};
+use super::{agreement, drawing, front, history, reproduce, verified};
+use crate::error::Result;
+use crate::study::Objective;
+
+/// Charts that are also written as files, by name.
+type Charts = Vec<(&'static str, Chart)>;
+
+/// The heading of the table of candidates.
+const BEST: &str = "Best candidates";
+/// The heading of the last section.
+const REPRODUCE: &str = "Reproduce";
+
+/// A chart with its caption as part of the page.
+fn figure(charts: &mut Charts, name: &'static str, drawn: Option<(Chart, String)>) -> Option<String> {
+    let (chart, caption) = drawn?;
+    let html = format!("<figure>{}<figcaption>{}</figcaption></figure>", chart.inside(), prose(&caption));
+    charts.push((name, chart));
+    Some(html)
+}
+
+impl Subject<'_> {
+    /// The whole page; the charts in it are added to `charts`.
+    pub(super) fn page(&self, charts: &mut Charts) -> Result<String> {
+        let body: String = self
+            .sections(charts)?
+            .iter()
+            .map(|(name, html)| {
+                // Sections that may be divided between printed pages.
+                let class = if [BEST, REPRODUCE].contains(name) { " class=\"long\"" } else { "" };
+                format!("<section{class}><h2>{name}</h2>{html}</section>\n")
+            })
+            .collect();
+        let name = escape(&self.study.name);
+        let objectives: Vec<String> = (0..self.objectives.len()).map(|place| self.axis(place)).collect();
+        let subtitle = format!(
+            "{} searched for {} by {}",
+            escape(self.space.name()),
+            escape(&objectives.join(" and ")),
+            escape(self.study.config["algorithm"].as_str().unwrap_or_default())
+        );
+        Ok(format!(
+            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"generator\" content=\"{MARK}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+             script-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{name}</title>\n\
+             <style>\n{}{}</style></head>\n<body><main>\n<header><h1>{name}</h1><p>{subtitle}</p>{}</header>\n{body}</main>\n\
+             <div id=\"tip\" role=\"status\" aria-live=\"polite\" hidden></div>\n<script>\n{}</script>\n</body></html>\n",
+            include_str!("chart.css"),
+            include_str!("page.css"),
+            self.tiles(),
+            include_str!("page.js")
+        ))
+    }
+
+    /// Headings with what stands under them.
+    fn sections(&self, charts: &mut Charts) -> Result<Vec<(&'static str, String)>> {
+        let mut sections = Vec::new();
+        let network = figure(charts, "network", self.presented().map(|trial| self.network(trial)));
+        let heading = if self.winner().is_some() { "Winner" } else { "No winner" };
+        sections.push((heading, self.winner_section(network.as_deref())));
+        sections.extend(self.limits().map(|limits| ("Limits", limits)));
+        let front = figure(charts, "front", front::chart(self));
+        let history = figure(charts, "history", history::chart(self)?);
+        if let (Some(front), Some(history)) = (front, history) {
+            let name = if self.objectives.len() > 1 { "Pareto front" } else { "Best for each size" };
+            let front = format!("<div><h3>{name}</h3>{front}</div>");
+            let history = format!("<div><h3>Compared with random search</h3>{history}</div>");
+            sections.push(("Search", format!("<div class=\"pair\">{front}{history}</div>")));
+        }
+        sections.extend(self.evaluated().map(|evaluated| ("Evaluated candidates", evaluated)));
+        if let Some(verified) = figure(charts, "verified", self.verification.and_then(verified::chart)) {
+            let html = format!("<div class=\"beside\">{verified}</div>");
+            sections.push(("Trained against random networks", html));
+        }
+        sections.extend(self.evidence().map(|evidence| ("What is the score worth?", evidence)));
+        if let Some(agreement) = figure(charts, "agreement", agreement::chart(self)) {
+            let html = format!("<div class=\"beside\">{agreement}</div>");
+            sections.push(("Does the score add anything to a count?", html));
+        }
+        if !self.order.is_empty() {
+            sections.push((BEST, self.table()));
+        }
+        sections.extend(self.failures().map(|failures| ("Failed candidates", failures)));
+        sections.push(("Setup", self.setup()?));
+        sections.push((REPRODUCE, reproduce::section(self)));
+        Ok(sections)
+    }
+
+    /// The drawing of a network and its caption.
+    fn network(&self, trial: usize) -> (Chart, String) {
+        let architecture = &self.candidate(trial).architecture;
+        let genes = self.space.write(architecture);
+        let plain = super::text::gene_list(&genes).into_iter().filter(|gene| !gene.2);
+        let head = plain.map(|(key, value, _)| format!("{key} {value}")).collect::<Vec<_>>().join(", ");
+        let caption = if architecture.family().name() == "recurrent" {
+            format!("{head}. Each row is a node of the cell, as wide as its number of weights.")
+        } else {
+            format!(
+                "{head}. One row per layer, input at the top, all widths to one scale. Grey: residual stream. Blue: token \
+                 mixing, divided into heads. Orange: feed-forward maps."
+            )
+        };
+        (drawing::chart(architecture, &head), caption)
+    }
+
+    /// The few numbers that matter most.
+    fn tiles(&self) -> String {
+        let failed = self.trials.len() - self.order.len();
+        let mut tiles = Vec::new();
+        match self.winner() {
+            Some(winner) => {
+                for place in 0..self.objectives.len().min(2) {
+                    let value = self.shown(winner, place);
+                    let count = matches!(self.objectives[place], Objective::Params | Objective::Flops);
+                    let text =
+                        if count { short(value.max(0.0) as u64) } else { self.value_text(place, value) };
+                    tiles.push((text, format!("{} of the winner", self.axis(place))));
+                }
+                if !self.objectives.contains(&Objective::Params) {
+                    tiles.push((short(self.params(winner)), "parameters".into()));
+                }
+                if !self.objectives.contains(&Objective::Flops) {
+                    tiles.push((short(self.flops(winner)), "multiply-adds".into()));
+                }
+            }
+            None => tiles.push(("none".to_owned(), "winner".into())),
+        }
+        tiles.push((grouped(self.trials.len() as u64), "candidates scored".into()));
+        if failed > 0 {
+            tiles.push((grouped(failed as u64), "of them failed".into()));
+        }
+        tiles.iter().fold("<ul class=\"tiles\">".to_owned(), |html, (value, name)| {
+            html + &format!("<li><b>{}</b> <span>{}</span></li>", escape(value), escape(name))
+        }) + "</ul>"
+    }
+}
