@@ -113,7 +113,7 @@ fn features() -> Vec<&'static str> {
             ("fma", detected!("fma")),
             ("avx512f", detected!("avx512f")),
         ];
-        return all.into_iter().filter(|(_, found)| *found).map(|(name, _)| name).collect();
+        all.into_iter().filter(|(_, found)| *found).map(|(name, _)| name).collect()
     }
     #[cfg(not(target_arch = "x86_64"))]
     Vec::new()

@@ -131,7 +131,7 @@ impl Subject<'_> {
             return "The winner is itself the best uniform network: it has the same choices at every layer."
                 .to_owned();
         }
-        let uniform = is_uniform(winner).then_some("The winner is itself uniform. ").unwrap_or_default();
+        let uniform = if is_uniform(winner) { "The winner is itself uniform. " } else { "" };
         let axis = self.axis(0);
         let sentence = match answer.beats_uniform {
             Some(true) => format!("The winner beats the best uniform network in {axis}."),

@@ -115,7 +115,7 @@ fn a_study_goes_on_where_it_was_stopped() {
             let undisturbed = whole(&settings).0;
             let mut store = Store::memory().unwrap();
             for (stop, threads) in [(1, 1), (9, 3), (10, 1), (11, 2), (17, 4), (29, 1), (30, 3)] {
-                let settings = Settings { budget: Some(stop), ..settings_of(&settings) };
+                let settings = Settings { budget: Some(stop), ..settings.clone() };
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| assert_eq!(run(&settings, &mut store).progress.done, stop, "{name}"));
             }
@@ -123,17 +123,6 @@ fn a_study_goes_on_where_it_was_stopped() {
             assert_eq!((again.hash, again.resumed), (undisturbed.hash, 30), "{name} {proxy}");
             assert_eq!(again.progress, undisturbed.progress, "{name} {proxy}");
         }
-    }
-}
-
-fn settings_of(other: &Settings) -> Settings {
-    Settings {
-        space: other.space.clone(),
-        algorithm: other.algorithm.clone(),
-        objectives: other.objectives.clone(),
-        evaluator: other.evaluator.clone(),
-        model: other.model.clone(),
-        ..*other
     }
 }
 
@@ -318,7 +307,7 @@ fn evaluators_are_asked_about_few_and_once() {
         let undisturbed = whole(&settings).0;
         assert_eq!(asked(), expected, "{name}");
         let mut store = Store::memory().unwrap();
-        let first = Settings { budget: Some(10), evaluate_top: 0, ..settings_of(&settings) };
+        let first = Settings { budget: Some(10), evaluate_top: 0, ..settings.clone() };
         run(&first, &mut store);
         let before = asked();
         let again = run(&settings, &mut store);
@@ -337,7 +326,7 @@ fn evaluators_are_asked_about_few_and_once() {
         }
         let other: Option<Arc<dyn Evaluator>> =
             Some(Arc::new(foretell::study::External::new("x {dir}", Duration::MAX, 0, false).unwrap()));
-        let other = Settings { evaluator: other, ..settings_of(&settings) };
+        let other = Settings { evaluator: other, ..settings.clone() };
         let error = study::run(&other, Options::default(), &mut store, Some("test"), "", &()).unwrap_err();
         assert!(error.to_string().contains("oracle"), "{error}");
     }
