@@ -242,11 +242,7 @@ fn report(
 /// The uniform network of the same space, inside the limits, that is nearest in parameters.
 fn reference(settings: &Settings, winner: &Architecture) -> Option<Architecture> {
     let size = winner.params().total;
-    let grid = settings.space.as_grid()?;
-    let inside = |a: &Architecture| {
-        (settings.limits.params.min..=settings.limits.params.max).contains(&a.params().total)
-    };
-    grid.uniform().take(100_000).filter(inside).min_by_key(|a| a.params().total.abs_diff(size))
+    settings.space.as_grid()?.nearest_uniform(&settings.limits, &|_| true, size)
 }
 
 /// An architecture as text, a line per layer.

@@ -98,10 +98,7 @@ pub(super) struct Budget<'g> {
 impl<'g> Budget<'g> {
     /// Counts what is feasible; an error names the binding limit and the nearest feasible value.
     pub(super) fn new(grid: &'g Grid, limits: &Limits) -> Result<Self> {
-        let window = Window {
-            low: [limits.params.min, limits.flops.min],
-            high: [limits.params.max, limits.flops.max],
-        };
+        let window = limits.window();
         let mut rounding = [1, 1];
         let mut budget = loop {
             let mut budget = Budget {

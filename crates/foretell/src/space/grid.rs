@@ -124,17 +124,6 @@ impl Grid {
         self.architecture(values)
     }
 
-    /// Architectures whose positions are all alike.
-    pub fn uniform(&self) -> impl Iterator<Item = Architecture> {
-        self.heads.iter().flat_map(move |head| {
-            let menu = head.menus.first();
-            let everywhere =
-                |row: &&[u32]| head.menus.iter().all(|menu| menu.iter().any(|other| other == *row));
-            let rows = menu.into_iter().flat_map(|menu| menu.iter()).filter(everywhere);
-            rows.map(move |row| self.assemble(head, |_| row.to_vec())).collect::<Vec<_>>()
-        })
-    }
-
     /// Least and largest of parameters and multiply-adds.
     pub(super) fn extremes(&self, counter: Counter) -> [(u64, u64); 2] {
         let mut extremes = [(u64::MAX, 0); 2];

@@ -3,6 +3,7 @@
 //! Spaces are data. The presets are files under `presets/`, shipped inside the library; a file of one's own, written
 //! the same way, works wherever a preset does. Adding a preset is one file and one line in [`PRESETS`].
 
+mod additive;
 mod budget;
 mod cells;
 mod file;
@@ -10,6 +11,7 @@ mod grid;
 mod neighbours;
 mod optimum;
 mod sums;
+mod uniform;
 
 pub use cells::Cells;
 pub use file::{Column, Definition};
@@ -120,6 +122,13 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits { params: Bound::default(), flops: Bound::default(), counter: Counter::Exact }
+    }
+}
+
+impl Limits {
+    /// The limits as ranges of the two costs.
+    fn window(&self) -> sums::Window {
+        sums::Window { low: [self.params.min, self.flops.min], high: [self.params.max, self.flops.max] }
     }
 }
 

@@ -196,7 +196,8 @@ fn slide(data: &[f64], width: usize, out: &mut [f64]) {
     }
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
+/// The greatest common divisor; that of zero and a number is the number.
+pub(super) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 

@@ -3,7 +3,6 @@
 mod evaluations;
 mod moves;
 mod steps;
-mod uniform;
 mod walls;
 
 pub(super) use evaluations::Evaluations;
@@ -122,27 +121,38 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         let space = self.moves.space;
         let grid = space.as_grid();
         let grid = grid.ok_or_else(|| Error::input(space.name(), "cannot be counted: dp needs a grid"))?;
-        if !self.knows() {
+        let value = self.known().ok_or_else(|| {
             let reason =
                 "depends on more than the shape of a network: dp needs nsc, zerolm, params or the like";
-            return Err(Error::input(self.settings.objectives[0].to_string(), reason));
-        }
-        grid.optimum(&self.settings.limits, count, &|point| self.known(point))
+            Error::input(self.settings.objectives[0].to_string(), reason)
+        })?;
+        grid.optimum(&self.settings.limits, count, &value, &|_| {})
     }
 
-    /// Whether the first objective is a cost or a score of the shape, so that it is known without a pass.
-    fn knows(&self) -> bool {
-        self.requests[0].is_none_or(|request| !request.about().drawn() && !request.is_set_score())
+    /// The value of points in the first objective, larger is better, if it is a cost or a score of the shape and so known
+    /// without a pass.
+    fn known(&self) -> Option<impl Fn(&Architecture) -> Result<f64> + Sync + use<'s>> {
+        let (settings, request) = (self.settings, self.requests[0]);
+        let shape = request.is_none_or(|request| !request.about().drawn() && !request.is_set_score());
+        shape.then_some(move |point: &Architecture| {
+            let objective = &settings.objectives[0];
+            match (settings.cost(objective, point), request) {
+                (Some(cost), _) => Ok(-(cost as f64)),
+                (None, Some(request)) => request.of_shape(point),
+                (None, None) => Err(Error::input(objective.to_string(), "needs a model that predicts it")),
+            }
+        })
     }
 
-    /// The value of a point in the first objective, larger is better, where it is known without a pass.
-    fn known(&self, point: &Architecture) -> Result<f64> {
-        let objective = &self.settings.objectives[0];
-        match (self.settings.cost(objective, point), self.requests[0]) {
-            (Some(cost), _) => Ok(-(cost as f64)),
-            (None, Some(request)) => request.of_shape(point),
-            (None, None) => Err(Error::input(objective.to_string(), "needs a model that predicts it")),
-        }
+    /// Networks whose layers are all alike: the best one, where scores need no pass, and the largest of each depth.
+    fn uniform(&self) -> Vec<Architecture> {
+        let Some(grid) = self.moves.space.as_grid() else { return Vec::new() };
+        let (limits, walls) = (&self.settings.limits, self.moves.walls);
+        let keep = |point: &Architecture| walls.excess(point) == 0.0;
+        // A score that is defined for none of them leaves the search without a best one.
+        let best = self.known().and_then(|value| grid.best_uniform(limits, &keep, &value).ok()?);
+        let largest = grid.largest_uniform(limits, &keep);
+        best.into_iter().map(|(_, point)| point).chain(largest).collect()
     }
 
     /// A child that breaks its limits, with blocks drawn anew as long as that brings it nearer to them.

@@ -29,21 +29,26 @@ impl<'s> Walls<'s> {
     /// The largest share of an upper limit that a point uses; more than 1 if it breaks one.
     pub(super) fn load(self, point: &Architecture) -> f64 {
         let Limits { params, flops, counter } = &self.0.limits;
-        let mut load: f64 = 0.0;
-        let mut use_up = |value: f64, most: f64| load = load.max(value / most.max(1e-9));
-        if params.max < u64::MAX {
-            use_up(point.params().total as f64, params.max as f64);
-        }
-        if flops.max < u64::MAX {
-            use_up(point.flops(*counter).map_or(f64::INFINITY, |value| value as f64), flops.max as f64);
-        }
+        let count = |bound: &Bound, value: &dyn Fn() -> u64| if bound.max < u64::MAX { value() } else { 0 };
+        let spent = [
+            count(params, &|| point.params().total),
+            count(flops, &|| point.flops(*counter).unwrap_or(u64::MAX)),
+        ];
+        let mut load = self.share(spent);
         if let Some(limit) = self.0.memory {
-            use_up(point.memory().total() as f64, limit as f64);
+            load = load.max(point.memory().total() as f64 / (limit as f64).max(1e-9));
         }
-        if let Some((most, model)) = self.slow() {
-            use_up(model.predict(point), most);
-        }
-        load
+        self.slow().map_or(load, |(most, model)| load.max(model.predict(point) / most.max(1e-9)))
+    }
+
+    /// The largest share of an upper limit that so many parameters and multiply-adds use.
+    fn share(self, spent: [u64; 2]) -> f64 {
+        let bounds = [self.0.limits.params, self.0.limits.flops];
+        let used = |(bound, spent): (Bound, u64)| match bound.max {
+            u64::MAX => 0.0,
+            most => spent as f64 / (most as f64).max(1e-9),
+        };
+        bounds.into_iter().zip(spent).map(used).fold(0.0, f64::max)
     }
 
     /// By what shares of them a point breaks its limits, in all; nothing inside them.
@@ -61,5 +66,56 @@ impl<'s> Walls<'s> {
             excess += over(point.memory().total() as f64, limit as f64);
         }
         excess + self.slow().map_or(0.0, |(most, model)| over(model.predict(point), most))
+    }
+}
+
+/// The load of a point while its positions change one at a time.
+pub(super) struct Meter<'s> {
+    walls: Walls<'s>,
+    /// Parameters and multiply-adds, which are sums over positions; nothing if memory or latency count, too.
+    spent: Option<[u64; 2]>,
+    load: f64,
+}
+
+impl<'s> Meter<'s> {
+    pub(super) fn new(walls: Walls<'s>, point: &Architecture) -> Self {
+        let counter = walls.0.limits.counter;
+        let sums = walls.0.memory.is_none() && walls.slow().is_none();
+        let spent = sums.then(|| {
+            let positions = (0..point.positions()).map(|position| point.cost_position(position, counter));
+            positions.fold(point.cost_outside(counter), |[a, b], [c, d]| [a + c, b + d])
+        });
+        let load = spent.map_or_else(|| walls.load(point), |spent| walls.share(spent));
+        Meter { walls, spent, load }
+    }
+
+    /// The largest share of an upper limit that the point uses.
+    pub(super) fn load(&self) -> f64 {
+        self.load
+    }
+
+    /// Changes a position of the point; the load afterwards.
+    pub(super) fn change(
+        &mut self,
+        point: &mut Architecture,
+        position: usize,
+        change: impl FnOnce(&mut Architecture),
+    ) -> f64 {
+        let counter = self.walls.0.limits.counter;
+        let cost = |point: &Architecture| point.cost_position(position, counter);
+        match self.spent {
+            None => {
+                change(point);
+                self.load = self.walls.load(point);
+            }
+            Some(spent) => {
+                let before = cost(point);
+                change(point);
+                let after = cost(point);
+                let spent = [0, 1].map(|metric| spent[metric] - before[metric] + after[metric]);
+                (self.spent, self.load) = (Some(spent), self.walls.share(spent));
+            }
+        }
+        self.load
     }
 }

@@ -1,0 +1,354 @@
+//! Uniform networks: the same choice at every position. They are what people build by hand, so searches are compared
+//! with the best of them.
+//!
+//! Each field takes the same place in its list of choices at every position. Where lists differ in length, as they do
+//! between stages, the place is scaled: at level `t` of `0..L`, `L` the longest list, it is `round(t (len − 1) / (L − 1))`.
+//! Lists outside the positions with an entry for each stage follow the same rule. What is not admissible is left out.
+
+use super::Limits;
+use super::additive::{Plan, Score, plans, sums};
+use super::file::position_in;
+use super::grid::{Grid, Head, Menu};
+use super::sums::Cost;
+use crate::architecture::{Architecture, Positions, Scope};
+use crate::error::{Error, Result};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Up to so many networks are scored one by one; beyond, the score is tried as a sum over layers first.
+const SCORED: usize = 10_000;
+/// The least number of networks scored at a time.
+const BATCH: usize = 256;
+/// Sums of gains closer than this share may belong to equal scores.
+const PRECISION: f64 = 1e-9;
+
+/// Which networks are looked at besides those inside the limits.
+type Keep<'k> = &'k (dyn Fn(&Architecture) -> bool + Sync);
+
+/// Positions with the same menu and the same lists of choices, by their first.
+struct Kinds {
+    first: Vec<usize>,
+    of: Vec<usize>,
+}
+
+/// The uniform rows of a head: for each network one row of each kind of position.
+struct Pattern {
+    kinds: usize,
+    rows: Vec<u32>,
+}
+
+impl Pattern {
+    fn len(&self) -> usize {
+        self.rows.len() / self.kinds.max(1)
+    }
+    fn rows(&self, network: u32) -> &[u32] {
+        &self.rows[network as usize * self.kinds..][..self.kinds]
+    }
+}
+
+/// A uniform network by index.
+#[derive(Clone, Copy)]
+struct Uniform {
+    head: u32,
+    network: u32,
+    params: u64,
+}
+
+/// The uniform networks of a space inside limits.
+struct Uniforms<'g> {
+    grid: &'g Grid,
+    patterns: FxHashMap<u32, (Kinds, Arc<Pattern>)>,
+    networks: Vec<Uniform>,
+}
+
+impl Grid {
+    /// How many uniform networks there are.
+    pub fn uniform_size(&self) -> u64 {
+        let heads = (0..self.heads.len()).collect::<Vec<_>>();
+        self.patterns(&heads).values().map(|(_, pattern)| pattern.len() as u64).sum()
+    }
+
+    /// The best uniform network by a score among all inside the limits that `keep` accepts, with its score.
+    ///
+    /// Ties go to fewer parameters, then to smaller values. A network whose score fails is left out; if all fail, the
+    /// error of one of them is returned.
+    pub fn best_uniform(
+        &self,
+        limits: &Limits,
+        keep: &(dyn Fn(&Architecture) -> bool + Sync),
+        score: &(dyn Fn(&Architecture) -> Result<f64> + Sync),
+    ) -> Result<Option<(f64, Architecture)>> {
+        let uniforms = Uniforms::new(self, limits);
+        if uniforms.networks.len() > SCORED
+            && let Ok(predicted) = uniforms.predicted(limits, score)
+        {
+            return uniforms.best_first(predicted, keep, score);
+        }
+        uniforms.best(&uniforms.networks, keep, score)
+    }
+
+    /// The uniform network inside the limits, accepted by `keep`, that is nearest in parameters, whatever its depth.
+    ///
+    /// Ties go to fewer parameters, then to smaller values.
+    pub fn nearest_uniform(
+        &self,
+        limits: &Limits,
+        keep: &(dyn Fn(&Architecture) -> bool + Sync),
+        params: u64,
+    ) -> Option<Architecture> {
+        let mut uniforms = Uniforms::new(self, limits);
+        let mut networks = std::mem::take(&mut uniforms.networks);
+        let key = |network: &Uniform| (network.params.abs_diff(params), network.params);
+        networks.par_sort_unstable_by_key(|network| (key(network), network.head, network.network));
+        uniforms.first(&networks, keep)
+    }
+
+    /// For each depth, the largest uniform network in parameters inside the limits that `keep` accepts; shallow first.
+    ///
+    /// Ties go to smaller values.
+    pub fn largest_uniform(
+        &self,
+        limits: &Limits,
+        keep: &(dyn Fn(&Architecture) -> bool + Sync),
+    ) -> Vec<Architecture> {
+        let uniforms = Uniforms::new(self, limits);
+        let layers = matches!(self.definition.family.card().positions, Positions::Layers(_));
+        let mut by_depth: BTreeMap<u64, Vec<Uniform>> = BTreeMap::new();
+        let mut last = None;
+        for network in &uniforms.networks {
+            let depth = match last {
+                Some((head, depth)) if layers && head == network.head => depth,
+                _ => uniforms.architecture(network).depth(),
+            };
+            last = Some((network.head, depth));
+            by_depth.entry(depth).or_default().push(*network);
+        }
+        let largest = by_depth.into_par_iter().map(|(_, mut networks)| {
+            networks
+                .sort_unstable_by_key(|n| (std::cmp::Reverse(n.params), n.head, n.network));
+            uniforms.first(&networks, keep)
+        });
+        largest.collect::<Vec<_>>().into_iter().flatten().collect()
+    }
+
+    /// The uniform rows of each of these heads that is uniform itself.
+    fn patterns(&self, heads: &[usize]) -> FxHashMap<u32, (Kinds, Arc<Pattern>)> {
+        let mut known: FxHashMap<Vec<(usize, *const Menu)>, Arc<Pattern>> = FxHashMap::default();
+        let mut patterns = FxHashMap::default();
+        for &head in heads.iter().filter(|head| self.is_uniform(&self.heads[**head])) {
+            let menus = &self.heads[head].menus;
+            let kinds = self.kinds(menus);
+            let key = kinds.first.iter().map(|position| (*position, Arc::as_ptr(&menus[*position])));
+            let pattern = known.entry(key.collect()).or_insert_with(|| Arc::new(self.pattern(menus, &kinds)));
+            patterns.insert(head as u32, (kinds, pattern.clone()));
+        }
+        patterns
+    }
+
+    fn kinds(&self, menus: &[Arc<Menu>]) -> Kinds {
+        let layers = matches!(self.definition.family.card().positions, Positions::Layers(_));
+        let mut kinds = Kinds { first: Vec::new(), of: Vec::with_capacity(menus.len()) };
+        for (position, menu) in menus.iter().enumerate() {
+            let same = |first: &usize| {
+                layers
+                    && Arc::ptr_eq(&menus[*first], menu)
+                    && self.definition.columns.iter().all(|column| column.at(*first) == column.at(position))
+            };
+            let kind = kinds.first.iter().position(same).unwrap_or_else(|| {
+                kinds.first.push(position);
+                kinds.first.len() - 1
+            });
+            kinds.of.push(kind);
+        }
+        kinds
+    }
+
+    /// Every combination of one level per field that is admissible at all positions.
+    fn pattern(&self, menus: &[Arc<Menu>], kinds: &Kinds) -> Pattern {
+        let columns = &self.definition.columns;
+        let longest = |column: &super::Column| {
+            kinds.first.iter().map(|position| column.at(*position).len()).max().unwrap_or(1)
+        };
+        let levels: Vec<usize> = columns.iter().map(longest).collect();
+        let index = |position: &usize| -> FxHashMap<&[u32], u32> {
+            menus[*position].iter().enumerate().map(|(i, row)| (row, i as u32)).collect()
+        };
+        let index: Vec<_> = kinds.first.iter().map(index).collect();
+        let mut rows = Vec::new();
+        let (mut level, mut row) = (vec![0; levels.len()], vec![0; levels.len()]);
+        for combination in 0..levels.iter().product::<usize>() {
+            let mut rest = combination;
+            for (level, levels) in level.iter_mut().zip(&levels).rev() {
+                (*level, rest) = (rest % levels, rest / levels);
+            }
+            let before = rows.len();
+            for (position, index) in kinds.first.iter().zip(&index) {
+                for (i, column) in columns.iter().enumerate() {
+                    let choices = column.at(*position);
+                    row[i] = choices[scaled(level[i], choices.len(), levels[i])];
+                }
+                rows.extend(index.get(row.as_slice()));
+            }
+            if rows.len() < before + kinds.first.len() {
+                rows.truncate(before);
+            }
+        }
+        Pattern { kinds: kinds.first.len(), rows }
+    }
+
+    /// Whether lists outside the positions that have an entry for each stage take the same place everywhere.
+    fn is_uniform(&self, head: &Head) -> bool {
+        let Positions::Stages(stages) = self.definition.family.card().positions else { return true };
+        let family = self.definition.family;
+        family.fields().iter().filter(|field| field.scope == Scope::List(stages)).all(|field| {
+            let at = position_in(family, field);
+            let lists = &self.definition.head[at..at + stages];
+            let longest = lists.iter().map(Vec::len).max().unwrap_or(1);
+            (0..longest).any(|level| {
+                lists
+                    .iter()
+                    .zip(&head.values[at..])
+                    .all(|(list, value)| list[scaled(level, list.len(), longest)] == *value)
+            })
+        })
+    }
+}
+
+/// The place in a list of `len` choices at a level of the longest list, rounded half up.
+fn scaled(level: usize, len: usize, longest: usize) -> usize {
+    let steps = longest.saturating_sub(1).max(1);
+    (2 * level * (len - 1) + steps) / (2 * steps)
+}
+
+impl<'g> Uniforms<'g> {
+    fn new(grid: &'g Grid, limits: &Limits) -> Self {
+        let window = limits.window();
+        let plans = plans(grid, limits.counter, &window);
+        let heads: Vec<usize> = plans.iter().map(|plan| plan.head).collect();
+        let patterns = grid.patterns(&heads);
+        let inside = |plan: &Plan| {
+            let Some((kinds, pattern)) = patterns.get(&(plan.head as u32)) else { return Vec::new() };
+            let network = |network: u32| {
+                let total = cost(plan, kinds, pattern.rows(network));
+                let found = Uniform { head: plan.head as u32, network, params: total[0] };
+                window.holds(total).then_some(found)
+            };
+            (0..pattern.len() as u32).filter_map(network).collect()
+        };
+        let networks: Vec<Vec<Uniform>> = plans.par_iter().map(inside).collect();
+        Uniforms { grid, networks: networks.concat(), patterns }
+    }
+
+    fn architecture(&self, network: &Uniform) -> Architecture {
+        let head = &self.grid.heads[network.head as usize];
+        let (kinds, pattern) = &self.patterns[&network.head];
+        let rows = pattern.rows(network.network);
+        self.grid.assemble(head, |position| {
+            head.menus[position].row(rows[kinds.of[position]] as usize).to_vec()
+        })
+    }
+
+    /// The first of sorted networks that is accepted; of those that tie with it in parameters, the smallest by values.
+    fn first(&self, networks: &[Uniform], keep: Keep) -> Option<Architecture> {
+        let accepted = |network: &Uniform| Some(self.architecture(network)).filter(|point| keep(point));
+        for ties in networks.chunk_by(|a, b| a.params == b.params) {
+            let smallest = ties.iter().filter_map(accepted).min_by(|a, b| a.values().cmp(b.values()));
+            if smallest.is_some() {
+                return smallest;
+            }
+        }
+        None
+    }
+
+    /// The score of each network as a sum of gains; an error if it is no sum.
+    fn predicted(&self, limits: &Limits, score: Score) -> Result<Vec<(f64, Uniform)>> {
+        let sums = sums(self.grid, limits.counter, &limits.window(), score, &|_| {})?;
+        let by_head: FxHashMap<u32, _> = sums.iter().map(|sum| (sum.head as u32, sum)).collect();
+        let predict = |network: &Uniform| {
+            let sum = by_head.get(&network.head)?;
+            let (kinds, pattern) = &self.patterns[&network.head];
+            let rows = pattern.rows(network.network);
+            let gains = kinds.of.iter().zip(&sum.rows).map(|(kind, of)| of.gains[rows[*kind] as usize]);
+            Some((sum.start + gains.sum::<f64>(), *network))
+        };
+        Ok(self.networks.par_iter().filter_map(predict).collect())
+    }
+
+    /// The best network where scores are known but for rounding: the likeliest are scored until no other can win.
+    fn best_first(
+        &self,
+        mut predicted: Vec<(f64, Uniform)>,
+        keep: Keep,
+        score: Score,
+    ) -> Result<Option<(f64, Architecture)>> {
+        predicted.par_sort_unstable_by(|(a, x), (b, y)| {
+            b.total_cmp(a).then_with(|| (x.head, x.network).cmp(&(y.head, y.network)))
+        });
+        let mut best: Option<(f64, Architecture)> = None;
+        let mut failure = None;
+        let mut rest = predicted.as_slice();
+        while let Some((top, _)) = rest.first() {
+            if best.as_ref().is_some_and(|(score, _)| *top < score - PRECISION * score.abs()) {
+                return Ok(best);
+            }
+            let near = rest.partition_point(|(score, _)| *score >= top - PRECISION * top.abs());
+            let (batch, later) = rest.split_at(near.max(BATCH).min(rest.len()));
+            let batch: Vec<Uniform> = batch.iter().map(|(_, network)| *network).collect();
+            match self.best(&batch, keep, score) {
+                Ok(found) => best = [best, found].into_iter().flatten().min_by(order),
+                Err(error) => failure = Some(error),
+            }
+            rest = later;
+        }
+        match (best, failure) {
+            (None, Some(error)) => Err(error),
+            (best, _) => Ok(best),
+        }
+    }
+
+    /// The best of some networks, each scored.
+    fn best(
+        &self,
+        networks: &[Uniform],
+        keep: Keep,
+        score: Score,
+    ) -> Result<Option<(f64, Architecture)>> {
+        let scored = networks.par_iter().filter_map(|network| {
+            let point = self.architecture(network);
+            let finite = |score: f64| match score.is_finite() {
+                true => Ok(score),
+                false => Err(Error::input("the score", format!("is {score} for {point:?}"))),
+            };
+            keep(&point).then(|| score(&point).and_then(finite)).map(|score| score.map(|score| (score, point)))
+        });
+        // Any order of the reduction gives the same network: the comparison is total.
+        scored
+            .map(|scored| scored.map(Some))
+            .reduce_with(|a, b| match (a, b) {
+                (Ok(a), Ok(b)) => Ok([a, b].into_iter().flatten().min_by(order)),
+                (Ok(found), Err(_)) | (Err(_), Ok(found)) => Ok(found),
+                (Err(first), Err(_)) => Err(first),
+            })
+            .unwrap_or(Ok(None))
+    }
+}
+
+/// Better first: higher score, then fewer parameters, then smaller values.
+fn order(a: &(f64, Architecture), b: &(f64, Architecture)) -> Ordering {
+    b.0.total_cmp(&a.0)
+        .then_with(|| a.1.params().total.cmp(&b.1.params().total))
+        .then_with(|| a.1.values().cmp(b.1.values()))
+}
+
+/// The cost of a uniform network.
+fn cost(plan: &Plan, kinds: &Kinds, rows: &[u32]) -> Cost {
+    let mut total = plan.outside;
+    for (position, kind) in kinds.of.iter().enumerate() {
+        let row = plan.costs[position][rows[*kind] as usize];
+        total = [total[0] + row[0], total[1] + row[1]];
+    }
+    total
+}
