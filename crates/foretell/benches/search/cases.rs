@@ -46,7 +46,7 @@ impl Case {
         let bound = Bound { min: 0, max: least + (most - least) / 100 * share };
         let limits = Limits { params: bound, ..Limits::default() };
         let value = |point: &Architecture| request.of_shape(point);
-        let (optimum, proof) = match grid.optimum(&limits, 1, &value) {
+        let (optimum, proof) = match grid.optimum(&limits, 1, &value, &|_| {}) {
             Ok(points) => (value(points.first().ok_or("nothing is inside")?), "dp"),
             Err(_) if matches!(space.size(), Size::Exact(size) if size <= WALKED.into()) => {
                 (Ok(walked(grid, bound, &value)), "walk")
@@ -54,8 +54,8 @@ impl Case {
             Err(error) => return Err(error.to_string()),
         };
         let optimum = optimum.map_err(|error| error.to_string())?;
-        let inside = grid.uniform().filter(|point| point.params().total <= bound.max);
-        let uniform = inside.filter_map(|point| value(&point).ok()).reduce(f64::max);
+        let uniform = grid.best_uniform(&limits, &|_| true, &value).map_err(|error| error.to_string())?;
+        let uniform = uniform.map(|(value, _)| value);
         Ok(Case { space: space.clone(), score, share, limits, optimum, proof, uniform })
     }
 

@@ -3,15 +3,15 @@
 
 use super::grid::{Grid, Head, Menu};
 use crate::architecture::Architecture;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Finds neighbours in a grid.
 pub(crate) struct Neighbours<'g> {
     grid: &'g Grid,
-    heads: HashMap<&'g [u32], usize>,
+    heads: FxHashMap<&'g [u32], usize>,
     /// By the address of the menu.
-    menus: HashMap<usize, Vec<ByValue>>,
+    menus: FxHashMap<usize, Vec<ByValue>>,
     /// For each value outside the positions, the values that occur, ascending.
     outside: Vec<Vec<u32>>,
     /// For each column of a position, one over the spread of its values.
@@ -27,7 +27,7 @@ struct ByValue {
 impl<'g> Neighbours<'g> {
     /// Indexes a grid.
     pub(crate) fn new(grid: &'g Grid) -> Self {
-        let mut menus = HashMap::new();
+        let mut menus = FxHashMap::default();
         for menu in grid.heads.iter().flat_map(|head| &head.menus) {
             menus.entry(Arc::as_ptr(menu) as usize).or_insert_with(|| by_column(menu));
         }

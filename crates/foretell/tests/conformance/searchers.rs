@@ -26,6 +26,7 @@ fn quick(name: &str) -> String {
         "steady-state" => "population=8",
         "etas" => "warmup=10,pool=6,patience=0",
         "block-wise" => "population=6,oversample=2,mutants=4,crossovers=4",
+        "memetic" => "generation=8,population=6,patience=2",
         "pareto" => "population=10,parents=4,mutants=4,crossovers=4",
         other => panic!("say what small generations of {other} are"),
     };

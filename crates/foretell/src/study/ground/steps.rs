@@ -1,6 +1,7 @@
 //! Steps to a neighbour that keep a network inside its limits, and use what they allow.
 
 use super::moves::SpaceMoves;
+use super::walls::Meter;
 use crate::architecture::Architecture;
 use crate::search::Step;
 use crate::seed::Rng;
@@ -53,14 +54,14 @@ impl SpaceMoves<'_> {
         let now = index(values, point.row(place.0)[place.1]);
         let to = distant(now, values.len(), rng);
         let old = point.row(place.0).to_vec();
+        let mut meter = Meter::new(&self.walls, point);
         let mut distance = now.abs_diff(to);
         while distance > 0 {
             let to = if to > now { now + distance } else { now - distance };
-            near.set(point, place.0, place.1, values[to]);
-            if self.walls.load(point) <= 1.0 {
+            if meter.change(point, place.0, |point| near.set(point, place.0, place.1, values[to])) <= 1.0 {
                 return;
             }
-            near.set_row(point, place.0, &old);
+            meter.change(point, place.0, |point| near.set_row(point, place.0, &old));
             distance /= 2;
         }
     }
@@ -85,63 +86,16 @@ impl SpaceMoves<'_> {
         if rng.random_bool(SAME_COLUMN) {
             others.sort_by_key(|other| other.1 != place.1);
         }
+        let mut meter = Meter::new(&self.walls, point);
         for other in &others {
-            if self.walls.load(point) <= 1.0 {
+            if meter.load() <= 1.0 {
                 break;
             }
-            self.lower(near, point, *other);
+            lower(near, &mut meter, point, *other);
         }
         if rng.random_bool(FILL) {
-            others.iter().take(OFFERS).for_each(|other| self.raise(near, point, *other));
+            others.iter().take(OFFERS).for_each(|other| raise(near, &mut meter, point, *other, usize::MAX));
         }
-    }
-
-    /// Lowers a value by the least that brings the point inside its limits, or to its lowest; not where that saves nothing.
-    fn lower(&self, near: &Neighbours, point: &mut Architecture, (position, column): Place) {
-        let values = near.values(point, position, column);
-        let now = index(values, point.row(position)[column]);
-        let (old, before) = (point.row(position).to_vec(), self.walls.load(point));
-        let mut load = |to: usize| {
-            near.set_row(point, position, &old);
-            near.set(point, position, column, values[to]);
-            self.walls.load(point)
-        };
-        if now == 0 || load(0) >= before {
-            near.set_row(point, position, &old);
-            return;
-        }
-        let (mut low, mut high) = (0, now);
-        while low + 1 < high {
-            let middle = low.midpoint(high);
-            if load(middle) <= 1.0 { low = middle } else { high = middle }
-        }
-        load(low);
-    }
-
-    /// Raises a value as far as the limits allow; not where that costs nothing.
-    fn raise(&self, near: &Neighbours, point: &mut Architecture, (position, column): Place) {
-        let values = near.values(point, position, column);
-        let now = index(values, point.row(position)[column]);
-        let (old, before) = (point.row(position).to_vec(), self.walls.load(point));
-        let mut load = |to: usize| {
-            near.set_row(point, position, &old);
-            near.set(point, position, column, values[to]);
-            self.walls.load(point)
-        };
-        let costs = now + 1 < values.len() && {
-            let load = load(now + 1);
-            before < load && load <= 1.0
-        };
-        if !costs {
-            near.set_row(point, position, &old);
-            return;
-        }
-        let (mut low, mut high) = (now + 1, values.len());
-        while low + 1 < high {
-            let middle = low.midpoint(high);
-            if load(middle) <= 1.0 { low = middle } else { high = middle }
-        }
-        load(low);
     }
 
     /// Gives some or all blocks the value that one has, or a neighbour of it, and scales them.
@@ -209,7 +163,8 @@ impl SpaceMoves<'_> {
         let alone = if rng.random_bool(0.5) { fitting(&one) } else { None };
         let Some(mut point) = alone.or_else(|| fitting(&places)) else { return point };
         if fill {
-            places.iter().for_each(|place| self.raise_once(near, &mut point, *place));
+            let mut meter = Meter::new(&self.walls, &point);
+            places.iter().for_each(|place| raise(near, &mut meter, &mut point, *place, 1));
         }
         point
     }
@@ -248,20 +203,65 @@ impl SpaceMoves<'_> {
         }
         Some(best)
     }
+}
 
-    /// Raises a value by one choice where the limits allow it and it costs something.
-    fn raise_once(&self, near: &Neighbours, point: &mut Architecture, (position, column): Place) {
-        let values = near.values(point, position, column);
-        let now = index(values, point.row(position)[column]);
-        if now + 1 < values.len() {
-            let (old, before) = (point.row(position).to_vec(), self.walls.load(point));
-            near.set(point, position, column, values[now + 1]);
-            let load = self.walls.load(point);
-            if load <= before || load > 1.0 {
-                near.set_row(point, position, &old);
-            }
-        }
+/// Lowers a value by the least that brings the point inside its limits, or to its lowest; not where that saves nothing.
+fn lower(near: &Neighbours, meter: &mut Meter, point: &mut Architecture, (position, column): Place) {
+    let values = near.values(point, position, column);
+    let now = index(values, point.row(position)[column]);
+    let (old, before) = (point.row(position).to_vec(), meter.load());
+    let mut set = |to: Option<usize>| {
+        meter.change(point, position, |point| {
+            near.set_row(point, position, &old);
+            to.into_iter().for_each(|to| near.set(point, position, column, values[to]));
+        })
+    };
+    if now == 0 {
+        return;
     }
+    if set(Some(0)) >= before {
+        set(None);
+        return;
+    }
+    let (mut low, mut high) = (0, now);
+    while low + 1 < high {
+        let middle = low.midpoint(high);
+        if set(Some(middle)) <= 1.0 { low = middle } else { high = middle }
+    }
+    set(Some(low));
+}
+
+/// Raises a value as far as the limits allow and by so many choices at most; not where that costs nothing.
+fn raise(
+    near: &Neighbours,
+    meter: &mut Meter,
+    point: &mut Architecture,
+    (position, column): Place,
+    most: usize,
+) {
+    let values = near.values(point, position, column);
+    let now = index(values, point.row(position)[column]);
+    let (old, before) = (point.row(position).to_vec(), meter.load());
+    let mut set = |to: Option<usize>| {
+        meter.change(point, position, |point| {
+            near.set_row(point, position, &old);
+            to.into_iter().for_each(|to| near.set(point, position, column, values[to]));
+        })
+    };
+    if now + 1 == values.len() {
+        return;
+    }
+    let load = set(Some(now + 1));
+    if load <= before || load > 1.0 {
+        set(None);
+        return;
+    }
+    let (mut low, mut high) = (now + 1, values.len().min(now.saturating_add(most) + 1));
+    while low + 1 < high {
+        let middle = low.midpoint(high);
+        if set(Some(middle)) <= 1.0 { low = middle } else { high = middle }
+    }
+    set(Some(low));
 }
 
 /// Every column of every position that has a choice.

@@ -56,15 +56,22 @@ impl Walls<'_> {
     /// The largest share of an upper limit that a point uses; more than 1 if it breaks one.
     pub(super) fn load(&self, point: &Architecture) -> f64 {
         let Limits { params, flops, counter } = &self.settings.limits;
-        let mut load: f64 = 0.0;
-        if params.max < u64::MAX {
-            load = share(point.params().total as f64, params.max as f64);
-        }
-        if flops.max < u64::MAX {
-            let value = point.flops(*counter).map_or(f64::INFINITY, |value| value as f64);
-            load = load.max(share(value, flops.max as f64));
-        }
-        self.ceilings.shares(point).fold(load, f64::max)
+        let count = |bound: &Bound, value: &dyn Fn() -> u64| if bound.max < u64::MAX { value() } else { 0 };
+        let spent = [
+            count(params, &|| point.params().total),
+            count(flops, &|| point.flops(*counter).unwrap_or(u64::MAX)),
+        ];
+        self.ceilings.shares(point).fold(self.share(spent), f64::max)
+    }
+
+    /// The largest share of an upper limit that so many parameters and multiply-adds use.
+    fn share(&self, spent: [u64; 2]) -> f64 {
+        let bounds = [self.settings.limits.params, self.settings.limits.flops];
+        let used = |(bound, spent): (Bound, u64)| match bound.max {
+            u64::MAX => 0.0,
+            most => share(spent as f64, most as f64),
+        };
+        bounds.into_iter().zip(spent).map(used).fold(0.0, f64::max)
     }
 
     /// By what shares of them a point breaks its limits, in all; nothing inside them.
@@ -79,5 +86,56 @@ impl Walls<'_> {
             excess += point.flops(*counter).map_or(f64::INFINITY, |value| outside(flops, value));
         }
         excess + self.ceilings.shares(point).map(|share| (share - 1.0).max(0.0)).sum::<f64>()
+    }
+}
+
+/// The load of a point while its positions change one at a time.
+pub(super) struct Meter<'w, 's> {
+    walls: &'w Walls<'s>,
+    /// Parameters and multiply-adds, which are sums over positions; nothing if other limits count, too.
+    spent: Option<[u64; 2]>,
+    load: f64,
+}
+
+impl<'w, 's> Meter<'w, 's> {
+    pub(super) fn new(walls: &'w Walls<'s>, point: &Architecture) -> Self {
+        let counter = walls.settings.limits.counter;
+        let sums = walls.ceilings.shares(point).next().is_none();
+        let spent = sums.then(|| {
+            let positions = (0..point.positions()).map(|position| point.cost_position(position, counter));
+            positions.fold(point.cost_outside(counter), |[a, b], [c, d]| [a + c, b + d])
+        });
+        let load = spent.map_or_else(|| walls.load(point), |spent| walls.share(spent));
+        Meter { walls, spent, load }
+    }
+
+    /// The largest share of an upper limit that the point uses.
+    pub(super) fn load(&self) -> f64 {
+        self.load
+    }
+
+    /// Changes a position of the point; the load afterwards.
+    pub(super) fn change(
+        &mut self,
+        point: &mut Architecture,
+        position: usize,
+        change: impl FnOnce(&mut Architecture),
+    ) -> f64 {
+        let counter = self.walls.settings.limits.counter;
+        let cost = |point: &Architecture| point.cost_position(position, counter);
+        match self.spent {
+            None => {
+                change(point);
+                self.load = self.walls.load(point);
+            }
+            Some(spent) => {
+                let before = cost(point);
+                change(point);
+                let after = cost(point);
+                let spent = [0, 1].map(|metric| spent[metric] - before[metric] + after[metric]);
+                (self.spent, self.load) = (Some(spent), self.walls.share(spent));
+            }
+        }
+        self.load
     }
 }
