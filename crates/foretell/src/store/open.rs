@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn other_files_are_named_and_damage_is_not_taken_for_them() {
         let path = std::env::temp_dir().join(format!("foretell-foreign-{}.db", std::process::id()));
-        let mut said = |bytes: &[u8]| {
+        let said = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
             [Store::read(&path).err(), Store::open(&path).err()].map(|e| e.unwrap().to_string())
         };
