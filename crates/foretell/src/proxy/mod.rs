@@ -265,7 +265,7 @@ pub struct Request {
     proxy: Box<dyn Proxy>,
     change: Change,
     overrides: Vec<(String, Value)>,
-    /// Whether options that do nothing are passed over: they were given to many proxies at once.
+    /// Whether options that do nothing are passed over: they were given to many proxies at once, or belong to a formula.
     lenient: bool,
 }
 
@@ -324,12 +324,14 @@ impl Request {
         }
         let wrong = |e: serde_json::Error| Error::input(text, e.to_string());
         range::check(about.ranges, &own).map_err(|e| e.at(text))?;
+        // A formula keeps the options of the passes that it was found with, whatever statistics it looks at.
+        let lenient = matches!(kind, Kind::Written(_));
         let proxy = match kind {
             Kind::Named(build) => build(own).map_err(wrong)?,
             Kind::Written(proxy) => proxy,
         };
         let change = Change::read(shared).map_err(|e| e.at(text))?;
-        Ok(Request { label: text.to_owned(), about, proxy, change, overrides, lenient: false })
+        Ok(Request { label: text.to_owned(), about, proxy, change, overrides, lenient })
     }
 
     /// A proxy of one's own, which no name leads to, with options common to all.
