@@ -155,7 +155,7 @@ fn by_column(menu: &Menu) -> Vec<ByValue> {
 mod tests {
     use super::*;
     use crate::seed::Seed;
-    use crate::space::{Space, preset};
+    use crate::space::preset;
 
     /// Every value that a neighbour search offers leads to an architecture of the space that has it.
     #[test]
