@@ -9,7 +9,8 @@ use std::time::Instant;
 
 fn main() -> foretell::error::Result<()> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
-    for (name, _) in PRESETS.iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|w| w == name)) {
+    for (name, _) in PRESETS.iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|w| w == name))
+    {
         let space = preset(name)?;
         let (Some(grid), Some(extremes)) = (space.as_grid(), space.extremes()) else { continue };
         let share = |m: usize, percent: u64| Bound {

@@ -68,19 +68,17 @@ struct Known {
     rows: Vec<Arc<Rows>>,
 }
 
-/// The score of every head that can meet the window, as a sum. `progress` is told the share of heads that are done.
+/// The score of each of these heads as a sum. `progress` is told the share of heads that are done.
 pub(super) fn sums(
     grid: &Grid,
-    counter: Counter,
-    window: &Window,
+    plans: &[Plan],
     score: Score,
     progress: &(dyn Fn(f64) + Sync),
 ) -> Result<Vec<Sum>> {
     let scorer = Scorer { grid, score };
-    let plans = plans(grid, counter, window);
-    scorer.refuse_early(&plans)?;
+    scorer.refuse_early(plans)?;
     let mut groups: FxHashMap<usize, Vec<&Plan>> = FxHashMap::default();
-    for plan in &plans {
+    for plan in plans {
         groups.entry(plan.classes.first().copied().unwrap_or(0)).or_default().push(plan);
     }
     let mut groups: Vec<Vec<&Plan>> = groups.into_values().collect();
@@ -132,22 +130,17 @@ pub(super) fn plans(grid: &Grid, counter: Counter, window: &Window) -> Vec<Plan>
     plans
 }
 
-/// Whether a head has networks on both sides of each limit.
+/// Whether the cheapest and the dearest networks of a head leave room for some inside the window.
 fn reaches(outside: Cost, rows: &[Arc<Vec<Cost>>], window: &Window) -> bool {
-    let mut range = outside.map(|cost| (cost, cost));
-    let mut last: Option<(&Arc<Vec<Cost>>, [(u64, u64); 2])> = None;
-    for costs in rows {
-        let ends = match last {
-            Some((same, ends)) if Arc::ptr_eq(same, costs) => ends,
-            _ => [0, 1].map(|m| {
-                let of = costs.iter().map(|cost| cost[m]);
-                (of.clone().min().unwrap_or(0), of.max().unwrap_or(0))
-            }),
-        };
-        last = Some((costs, ends));
-        range = [0, 1].map(|m| (range[m].0 + ends[m].0, range[m].1 + ends[m].1));
+    let (mut least, mut most) = (outside, outside);
+    for alike in rows.chunk_by(Arc::ptr_eq) {
+        for m in 0..2 {
+            let costs = alike[0].iter().map(|cost| cost[m]);
+            least[m] += alike.len() as u64 * costs.clone().min().unwrap_or(0);
+            most[m] += alike.len() as u64 * costs.max().unwrap_or(0);
+        }
     }
-    (0..2).all(|m| range[m].0 <= window.high[m] && range[m].1 >= window.low[m])
+    (0..2).all(|m| least[m] <= window.high[m] && most[m] >= window.low[m])
 }
 
 struct Scorer<'g> {

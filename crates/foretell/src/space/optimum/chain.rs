@@ -5,7 +5,6 @@
 
 use super::super::additive::{Rows, Sum};
 use super::super::sums::{Cost, Window, gcd};
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Scores closer than this share of their terms are equal.
@@ -91,31 +90,27 @@ impl Chain {
         self.lists.iter().map(best).collect()
     }
 
-    /// The Lagrangian bound at a price, and the places that its network has.
-    fn dual(&self, price: [f64; 2]) -> (f64, [f64; 2]) {
+    /// The Lagrangian bound at a price, and the sum of first places that its network has.
+    fn dual(&self, price: [f64; 2]) -> (f64, f64) {
         let best = self.lists.iter().map(|items| {
-            let first = (f64::NEG_INFINITY, [0; 2]);
-            items.iter().fold(first, |best, item| {
+            items.iter().fold((f64::NEG_INFINITY, 0), |best, item| {
                 let value = item.reduced(price);
-                if value > best.0 { (value, item.place) } else { best }
+                if value > best.0 { (value, item.place[0]) } else { best }
             })
         });
-        let best: Vec<(f64, Cost)> = best.collect();
-        let (mut value, mut places) = (self.start, [0.0; 2]);
+        let best: Vec<(f64, u64)> = best.collect();
+        let (mut value, mut places) = (self.start, 0.0);
         for list in &self.list_of {
             value += best[*list].0;
-            places = [0, 1].map(|m| places[m] + best[*list].1[m] as f64);
+            places += best[*list].1 as f64;
         }
-        (value + (0..2).map(|m| self.paid(price, m)).sum::<f64>(), places)
+        (value + self.paid(price, 0) + self.paid(price, 1), places)
     }
 
     /// What the window allows to spend of a place, at its price.
-    pub(super) fn paid(&self, price: [f64; 2], m: usize) -> f64 {
-        match price[m].total_cmp(&0.0) {
-            Ordering::Greater => price[m] * self.window.high[m] as f64,
-            _ if price[m] == 0.0 => 0.0,
-            _ => price[m] * self.window.low[m] as f64,
-        }
+    fn paid(&self, price: [f64; 2], m: usize) -> f64 {
+        let end = if price[m] > 0.0 { self.window.high[m] } else { self.window.low[m] };
+        price[m] * end as f64
     }
 
     /// Finds the price with the least bound. Any price is valid, so precision is a matter of speed alone.
@@ -125,48 +120,35 @@ impl Chain {
             gains.clone().fold(f64::MIN, f64::max) - gains.fold(f64::MAX, f64::min)
         });
         let most = most.fold(0.0, f64::max);
-        let limited = |m: usize| self.window.high[m] < u64::MAX || self.window.low[m] > 0;
-        self.price = match (limited(0), limited(1)) {
-            (false, false) => [0.0; 2],
-            (true, false) => self.priced([0.0; 2], 0, most, 80),
-            (false, true) => self.priced([0.0; 2], 1, most, 80),
-            (true, true) => {
-                let mut low = if self.window.low[1] > 0 { -most } else { 0.0 };
-                let mut high = if self.window.high[1] < u64::MAX { most } else { 0.0 };
-                for _ in 0..60 {
-                    let third = (high - low) / 3.0;
-                    let at = |price: f64| self.dual(self.priced([0.0, price], 0, most, 40)).0;
-                    if at(low + third) <= at(high - third) { high -= third } else { low += third }
-                }
-                self.priced([0.0, 0.5 * (low + high)], 0, most, 80)
-            }
-        };
-        self.bound = self.dual(self.price).0;
-        // A price of one alone may serve as well, and then prunes more.
-        let free = self.dual([0.0; 2]).0;
-        if free <= self.bound {
-            (self.price, self.bound) = ([0.0; 2], free);
+        let mut low = if self.window.low[1] > 0 { -most } else { 0.0 };
+        let mut high = if self.window.high[1] < u64::MAX { most } else { 0.0 };
+        while low < high && high - low > 1e-10 * most {
+            let third = (high - low) / 3.0;
+            let at = |price: f64| self.dual(self.priced([0.0, price], most, 40)).0;
+            if at(low + third) <= at(high - third) { high -= third } else { low += third }
         }
+        self.price = self.priced([0.0, 0.5 * (low + high)], most, 80);
+        self.bound = self.dual(self.price).0;
     }
 
-    /// The best price of place `m`, the other one's given, by halving.
-    fn priced(&self, mut price: [f64; 2], m: usize, most: f64, halvings: usize) -> [f64; 2] {
-        price[m] = 0.0;
-        let free = self.dual(price).1[m];
-        let (target, mut near, mut far) = if free > self.window.high[m] as f64 {
-            (self.window.high[m] as f64, 0.0, most)
-        } else if free < self.window.low[m] as f64 {
-            (self.window.low[m] as f64, 0.0, -most)
+    /// The best price of the first place, that of the second given, by halving.
+    fn priced(&self, mut price: [f64; 2], most: f64, halvings: usize) -> [f64; 2] {
+        price[0] = 0.0;
+        let free = self.dual(price).1;
+        let (target, mut near, mut far) = if free > self.window.high[0] as f64 {
+            (self.window.high[0] as f64, 0.0, most)
+        } else if free < self.window.low[0] as f64 {
+            (self.window.low[0] as f64, 0.0, -most)
         } else {
             return price;
         };
         for _ in 0..halvings {
-            price[m] = 0.5 * (near + far);
-            let places = self.dual(price).1[m];
+            price[0] = 0.5 * (near + far);
+            let places = self.dual(price).1;
             let beyond = if far > 0.0 { places > target } else { places < target };
-            if beyond { near = price[m] } else { far = price[m] }
+            if beyond { near = price[0] } else { far = price[0] }
         }
-        price[m] = far;
+        price[0] = far;
         price
     }
 }
@@ -184,7 +166,9 @@ struct Scale {
     least: Vec<Cost>,
     /// The unit of each place; zero for costs that are not limited.
     unit: Cost,
-    /// Whether both costs grow together, so that the first place stands for both.
+    /// The cost that the first place stands for; the second place is the other cost, unless one place is enough.
+    axis: usize,
+    /// Whether one place is enough: one cost is limited, or both grow together.
     straight: bool,
     window: Window,
 }
@@ -217,9 +201,9 @@ impl Scale {
             rest.low[m] = rest.low[m].div_ceil(unit[m]);
             rest.high[m] = if rest.high[m] == u64::MAX { u64::MAX } else { rest.high[m] / unit[m] };
         }
-        let mut scale = Scale { least, unit, straight: false, window: rest };
-        if limited == [true; 2] && scale.is_straight(lists) {
-            scale.straight = true;
+        let mut scale = Scale { least, unit, axis: 0, straight: false, window: rest };
+        if limited != [true; 2] || scale.is_straight(lists) {
+            (scale.axis, scale.straight) = (usize::from(!limited[0]), true);
             let (low, high) = (rest.low, rest.high);
             scale.window = Window { low: [low[0].max(low[1]), 0], high: [high[0].min(high[1]), u64::MAX] };
         }
@@ -239,7 +223,7 @@ impl Scale {
 
     fn place(&self, list: usize, cost: Cost) -> Cost {
         let place = |m: usize| (cost[m] - self.least[list][m]).checked_div(self.unit[m]).unwrap_or(0);
-        [place(0), if self.straight { 0 } else { place(1) }]
+        [place(self.axis), if self.straight { 0 } else { place(1) }]
     }
 
     fn items(&self, list: usize, rows: &Rows) -> Vec<Item> {

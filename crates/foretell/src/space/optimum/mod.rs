@@ -12,7 +12,7 @@ mod solve;
 mod tests;
 
 use super::Limits;
-use super::additive::{Score, sums};
+use super::additive::{Score, plans, sums};
 use super::grid::Grid;
 use super::sums::Window;
 use crate::architecture::Architecture;
@@ -54,8 +54,8 @@ impl Grid {
             .into_iter()
             .map(|(head, (score, rows))| {
                 let head = &self.heads[head];
-                let point =
-                    self.assemble(head, |position| head.menus[position].row(rows[position] as usize).to_vec());
+                let point = self
+                    .assemble(head, |position| head.menus[position].row(rows[position] as usize).to_vec());
                 (score, point.params().total, point)
             })
             .collect();
@@ -76,7 +76,8 @@ impl Grid {
         score: Score,
         progress: &(dyn Fn(f64) + Sync),
     ) -> Result<Vec<Chain>> {
-        let sums = sums(self, limits.counter, window, score, &|share| progress(SCORING * share))?;
+        let plans = plans(self, limits.counter, window);
+        let sums = sums(self, &plans, score, &|share| progress(SCORING * share))?;
         Ok(sums.par_iter().filter_map(|sum| Chain::new(sum, window, count)).collect())
     }
 

@@ -27,6 +27,9 @@ type State = (Cost, Vec<Way>);
 /// A network of a head: its score and its row at each position.
 pub(super) type Found = (f64, Vec<u32>);
 
+/// What a new state costs, in ways looked at.
+const STATE: u64 = 24;
+
 /// Ways that all heads together may look at.
 pub(super) struct Work {
     left: AtomicU64,
@@ -121,7 +124,7 @@ impl<'c> Search<'c> {
         for (state, (place, ways)) in states.iter().enumerate() {
             for (way, known) in ways.iter().enumerate() {
                 let left = self.slack - self.lost(position, *place, known.score);
-                let mut looked = 0;
+                let (mut looked, known_states) = (0, next.len());
                 for (loss, item) in &self.losses[list] {
                     looked += 1;
                     if *loss > left {
@@ -139,7 +142,7 @@ impl<'c> Search<'c> {
                     let way = Way { score: known.score + item.gain, row: item.row, from };
                     keep(&mut next[at].1, way, self.count, self.chain.same);
                 }
-                if !work.take(looked) {
+                if !work.take(looked + STATE * (next.len() - known_states) as u64) {
                     return None;
                 }
             }

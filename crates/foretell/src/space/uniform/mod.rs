@@ -5,13 +5,17 @@
 //! between stages, the place is scaled: at level `t` of `0..L`, `L` the longest list, it is `round(t (len − 1) / (L − 1))`.
 //! Lists outside the positions with an entry for each stage follow the same rule. What is not admissible is left out.
 
+mod pattern;
+#[cfg(test)]
+mod tests;
+
 use super::Limits;
 use super::additive::{Plan, Score, plans, sums};
-use super::file::position_in;
-use super::grid::{Grid, Head, Menu};
+use super::grid::Grid;
 use super::sums::Cost;
-use crate::architecture::{Architecture, Positions, Scope};
+use crate::architecture::{Architecture, Positions};
 use crate::error::{Error, Result};
+use pattern::{Kinds, Pattern};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
@@ -28,27 +32,6 @@ const PRECISION: f64 = 1e-9;
 /// Which networks are looked at besides those inside the limits.
 type Keep<'k> = &'k (dyn Fn(&Architecture) -> bool + Sync);
 
-/// Positions with the same menu and the same lists of choices, by their first.
-struct Kinds {
-    first: Vec<usize>,
-    of: Vec<usize>,
-}
-
-/// The uniform rows of a head: for each network one row of each kind of position.
-struct Pattern {
-    kinds: usize,
-    rows: Vec<u32>,
-}
-
-impl Pattern {
-    fn len(&self) -> usize {
-        self.rows.len() / self.kinds.max(1)
-    }
-    fn rows(&self, network: u32) -> &[u32] {
-        &self.rows[network as usize * self.kinds..][..self.kinds]
-    }
-}
-
 /// A uniform network by index.
 #[derive(Clone, Copy)]
 struct Uniform {
@@ -60,6 +43,7 @@ struct Uniform {
 /// The uniform networks of a space inside limits.
 struct Uniforms<'g> {
     grid: &'g Grid,
+    plans: Vec<Plan>,
     patterns: FxHashMap<u32, (Kinds, Arc<Pattern>)>,
     networks: Vec<Uniform>,
 }
@@ -83,7 +67,7 @@ impl Grid {
     ) -> Result<Option<(f64, Architecture)>> {
         let uniforms = Uniforms::new(self, limits);
         if uniforms.networks.len() > SCORED
-            && let Ok(predicted) = uniforms.predicted(limits, score)
+            && let Ok(predicted) = uniforms.predicted(score)
         {
             return uniforms.best_first(predicted, keep, score);
         }
@@ -127,100 +111,11 @@ impl Grid {
             by_depth.entry(depth).or_default().push(*network);
         }
         let largest = by_depth.into_par_iter().map(|(_, mut networks)| {
-            networks
-                .sort_unstable_by_key(|n| (std::cmp::Reverse(n.params), n.head, n.network));
+            networks.sort_unstable_by_key(|n| (std::cmp::Reverse(n.params), n.head, n.network));
             uniforms.first(&networks, keep)
         });
         largest.collect::<Vec<_>>().into_iter().flatten().collect()
     }
-
-    /// The uniform rows of each of these heads that is uniform itself.
-    fn patterns(&self, heads: &[usize]) -> FxHashMap<u32, (Kinds, Arc<Pattern>)> {
-        let mut known: FxHashMap<Vec<(usize, *const Menu)>, Arc<Pattern>> = FxHashMap::default();
-        let mut patterns = FxHashMap::default();
-        for &head in heads.iter().filter(|head| self.is_uniform(&self.heads[**head])) {
-            let menus = &self.heads[head].menus;
-            let kinds = self.kinds(menus);
-            let key = kinds.first.iter().map(|position| (*position, Arc::as_ptr(&menus[*position])));
-            let pattern = known.entry(key.collect()).or_insert_with(|| Arc::new(self.pattern(menus, &kinds)));
-            patterns.insert(head as u32, (kinds, pattern.clone()));
-        }
-        patterns
-    }
-
-    fn kinds(&self, menus: &[Arc<Menu>]) -> Kinds {
-        let layers = matches!(self.definition.family.card().positions, Positions::Layers(_));
-        let mut kinds = Kinds { first: Vec::new(), of: Vec::with_capacity(menus.len()) };
-        for (position, menu) in menus.iter().enumerate() {
-            let same = |first: &usize| {
-                layers
-                    && Arc::ptr_eq(&menus[*first], menu)
-                    && self.definition.columns.iter().all(|column| column.at(*first) == column.at(position))
-            };
-            let kind = kinds.first.iter().position(same).unwrap_or_else(|| {
-                kinds.first.push(position);
-                kinds.first.len() - 1
-            });
-            kinds.of.push(kind);
-        }
-        kinds
-    }
-
-    /// Every combination of one level per field that is admissible at all positions.
-    fn pattern(&self, menus: &[Arc<Menu>], kinds: &Kinds) -> Pattern {
-        let columns = &self.definition.columns;
-        let longest = |column: &super::Column| {
-            kinds.first.iter().map(|position| column.at(*position).len()).max().unwrap_or(1)
-        };
-        let levels: Vec<usize> = columns.iter().map(longest).collect();
-        let index = |position: &usize| -> FxHashMap<&[u32], u32> {
-            menus[*position].iter().enumerate().map(|(i, row)| (row, i as u32)).collect()
-        };
-        let index: Vec<_> = kinds.first.iter().map(index).collect();
-        let mut rows = Vec::new();
-        let (mut level, mut row) = (vec![0; levels.len()], vec![0; levels.len()]);
-        for combination in 0..levels.iter().product::<usize>() {
-            let mut rest = combination;
-            for (level, levels) in level.iter_mut().zip(&levels).rev() {
-                (*level, rest) = (rest % levels, rest / levels);
-            }
-            let before = rows.len();
-            for (position, index) in kinds.first.iter().zip(&index) {
-                for (i, column) in columns.iter().enumerate() {
-                    let choices = column.at(*position);
-                    row[i] = choices[scaled(level[i], choices.len(), levels[i])];
-                }
-                rows.extend(index.get(row.as_slice()));
-            }
-            if rows.len() < before + kinds.first.len() {
-                rows.truncate(before);
-            }
-        }
-        Pattern { kinds: kinds.first.len(), rows }
-    }
-
-    /// Whether lists outside the positions that have an entry for each stage take the same place everywhere.
-    fn is_uniform(&self, head: &Head) -> bool {
-        let Positions::Stages(stages) = self.definition.family.card().positions else { return true };
-        let family = self.definition.family;
-        family.fields().iter().filter(|field| field.scope == Scope::List(stages)).all(|field| {
-            let at = position_in(family, field);
-            let lists = &self.definition.head[at..at + stages];
-            let longest = lists.iter().map(Vec::len).max().unwrap_or(1);
-            (0..longest).any(|level| {
-                lists
-                    .iter()
-                    .zip(&head.values[at..])
-                    .all(|(list, value)| list[scaled(level, list.len(), longest)] == *value)
-            })
-        })
-    }
-}
-
-/// The place in a list of `len` choices at a level of the longest list, rounded half up.
-fn scaled(level: usize, len: usize, longest: usize) -> usize {
-    let steps = longest.saturating_sub(1).max(1);
-    (2 * level * (len - 1) + steps) / (2 * steps)
 }
 
 impl<'g> Uniforms<'g> {
@@ -239,16 +134,15 @@ impl<'g> Uniforms<'g> {
             (0..pattern.len() as u32).filter_map(network).collect()
         };
         let networks: Vec<Vec<Uniform>> = plans.par_iter().map(inside).collect();
-        Uniforms { grid, networks: networks.concat(), patterns }
+        Uniforms { grid, networks: networks.concat(), plans, patterns }
     }
 
     fn architecture(&self, network: &Uniform) -> Architecture {
         let head = &self.grid.heads[network.head as usize];
         let (kinds, pattern) = &self.patterns[&network.head];
         let rows = pattern.rows(network.network);
-        self.grid.assemble(head, |position| {
-            head.menus[position].row(rows[kinds.of[position]] as usize).to_vec()
-        })
+        self.grid
+            .assemble(head, |position| head.menus[position].row(rows[kinds.of[position]] as usize).to_vec())
     }
 
     /// The first of sorted networks that is accepted; of those that tie with it in parameters, the smallest by values.
@@ -264,8 +158,8 @@ impl<'g> Uniforms<'g> {
     }
 
     /// The score of each network as a sum of gains; an error if it is no sum.
-    fn predicted(&self, limits: &Limits, score: Score) -> Result<Vec<(f64, Uniform)>> {
-        let sums = sums(self.grid, limits.counter, &limits.window(), score, &|_| {})?;
+    fn predicted(&self, score: Score) -> Result<Vec<(f64, Uniform)>> {
+        let sums = sums(self.grid, &self.plans, score, &|_| {})?;
         let by_head: FxHashMap<u32, _> = sums.iter().map(|sum| (sum.head as u32, sum)).collect();
         let predict = |network: &Uniform| {
             let sum = by_head.get(&network.head)?;
@@ -310,19 +204,16 @@ impl<'g> Uniforms<'g> {
     }
 
     /// The best of some networks, each scored.
-    fn best(
-        &self,
-        networks: &[Uniform],
-        keep: Keep,
-        score: Score,
-    ) -> Result<Option<(f64, Architecture)>> {
+    fn best(&self, networks: &[Uniform], keep: Keep, score: Score) -> Result<Option<(f64, Architecture)>> {
         let scored = networks.par_iter().filter_map(|network| {
             let point = self.architecture(network);
             let finite = |score: f64| match score.is_finite() {
                 true => Ok(score),
                 false => Err(Error::input("the score", format!("is {score} for {point:?}"))),
             };
-            keep(&point).then(|| score(&point).and_then(finite)).map(|score| score.map(|score| (score, point)))
+            keep(&point)
+                .then(|| score(&point).and_then(finite))
+                .map(|score| score.map(|score| (score, point)))
         });
         // Any order of the reduction gives the same network: the comparison is total.
         scored
