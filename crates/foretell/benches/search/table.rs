@@ -77,7 +77,7 @@ pub fn short() {
     let cases = [
         ("autoformer-tiny", 50, "nsc"),
         ("bert", 20, "zerolm"),
-        ("flexibert", 50, "sept"),
+        ("gpt2", 50, "nsc"),
         ("lonas-llama", 80, "nsc"),
     ];
     let start = Instant::now();

@@ -256,7 +256,7 @@ fn raise(
         set(None);
         return;
     }
-    let (mut low, mut high) = (now + 1, values.len().min(now.saturating_add(most) + 1));
+    let (mut low, mut high) = (now + 1, values.len().min((now + 1).saturating_add(most)));
     while low + 1 < high {
         let middle = low.midpoint(high);
         if set(Some(middle)) <= 1.0 { low = middle } else { high = middle }
