@@ -37,6 +37,15 @@ fn a_report_is_replaced_and_nothing_else_is() {
     assert!(leftovers.flatten().all(|entry| !entry.file_name().to_string_lossy().ends_with(".part")));
 }
 
+/// The table of FlexiBERT networks ships with the library.
+#[test]
+fn a_report_says_what_the_score_is_worth() {
+    let folder = Folder::new();
+    folder.ok(&["search", "--space", "flexibert", "--budget", "20", "--name", "s"]);
+    folder.ok(&["report", "s"]);
+    assert!(folder.read("s.html").contains("of equal size as training did on flexibert-pentateuch"));
+}
+
 /// The browser, if this machine has one; on machines that test for others it must.
 fn chromium() -> Option<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use super::Subject;
 use super::markup::{note, warning};
-use super::text::prose;
+use super::text::{grouped, percent, prose};
 use crate::benchmark::Evidence;
 
 impl Subject<'_> {
@@ -26,7 +26,7 @@ impl Subject<'_> {
         let known = self.evidence.iter().flat_map(|(_, tables)| tables);
         if known.into_iter().any(|table| table.agreement.is_some()) {
             html += &note(
-                "Pairs are of equal size if their parameters differ by less than 10 %. Guessing orders 50 % of them.",
+                "Pairs are of equal size if their parameters differ by less than 10\u{a0}%. Guessing orders 50\u{a0}% of them.",
             );
         }
         Some(html)
@@ -37,14 +37,14 @@ impl Subject<'_> {
 fn line(score: &str, table: &Evidence) -> Option<String> {
     let share = table.agreement?;
     let count = table.best_count.as_ref().map_or(String::new(), |(name, share)| {
-        format!(" The best count, {name}, orders {:.0} %.", 100.0 * share)
+        format!(" The best count, {name}, orders {}.", percent(*share, 0))
     });
     let text = format!(
-        "{score} orders {:.0} % of {} pairs of equal size as training did on {} ({} networks)",
-        100.0 * share,
-        super::text::grouped(table.pairs),
+        "{score} orders {} of {} pairs of equal size as training did on {} ({} networks)",
+        percent(share, 0),
+        grouped(table.pairs),
         table.benchmark,
-        super::text::grouped(table.networks as u64)
+        grouped(table.networks as u64)
     );
     Some(match table.is_weak() {
         true => warning(&format!("{text}, which is hardly better than guessing or worse.{count}")),

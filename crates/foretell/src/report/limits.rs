@@ -69,13 +69,13 @@ impl Subject<'_> {
         let mut rows = Vec::new();
         let mut counted = |name: &str, bound: Bound, value: Option<u64>, text: &dyn Fn(u64) -> String| {
             for (side, limit, set) in
-                [("at least", bound.min, bound.min > 0), ("at most", bound.max, bound.max < u64::MAX)]
+                [("≥", bound.min, bound.min > 0), ("≤", bound.max, bound.max < u64::MAX)]
             {
-                let keeps = |value: u64| if side == "at least" { value >= limit } else { value <= limit };
+                let keeps = |value: u64| if side == "≥" { value >= limit } else { value <= limit };
                 if set {
                     let mut cells = vec![
                         Cell::Text(name.to_owned()),
-                        Cell::Text(format!("{side} {}", text(limit))),
+                        Cell::Text(format!("{side}\u{a0}{}", text(limit))),
                         Cell::Text(value.map_or("–".to_owned(), text)),
                     ];
                     cells.extend(timed.then(|| Cell::Text(String::new())));
@@ -97,7 +97,7 @@ impl Subject<'_> {
             let value = measured.and_then(seconds);
             Row::plain(vec![
                 Cell::Text(what(phase.name()).to_owned()),
-                Cell::Text(format!("at most {}", milliseconds(limit))),
+                Cell::Text(format!("≤\u{a0}{}", milliseconds(limit))),
                 Cell::Text(measured.map_or("–".to_owned(), predicted)),
                 Cell::Text(value.map_or("not measured".to_owned(), milliseconds)),
                 value.map_or(Cell::Text("–".to_owned()), |value| kept(value <= limit)),
@@ -115,7 +115,7 @@ impl Subject<'_> {
         let guard = model.limit.map_or(String::new(), |limit| {
             format!(
                 " The guard band is {}: to meet the limit of {}, candidates had to be predicted at {} or less.",
-                percent(model.guard),
+                percent(model.guard, 1),
                 milliseconds(limit),
                 milliseconds(limit / (1.0 + model.guard))
             )
@@ -125,8 +125,8 @@ impl Subject<'_> {
              and nine in ten errors are below {}.{guard}</p>",
             what(&model.phase),
             model.measured,
-            percent(model.error),
-            percent(model.error_90)
+            percent(model.error, 1),
+            percent(model.error_90, 1)
         );
         if !model.quiet {
             html += &warning(

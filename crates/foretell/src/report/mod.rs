@@ -15,6 +15,7 @@ mod markup;
 mod outcomes;
 mod page;
 mod reproduce;
+mod scale;
 mod setup;
 mod table;
 pub mod text;

@@ -62,11 +62,24 @@ impl Subject<'_> {
         let shown: u64 = ties.iter().map(|tie| tie.count).sum();
         table("Best candidates", true, &names, &rows)
             + &note(&format!(
-                "The best {} of {} candidates: the winner, then by {}.{shared}{marked} Select a column name to sort.",
+                "The best {} of {} candidates{}.{shared}{marked} Select a column name to sort.",
                 grouped(shown),
                 grouped(self.order.len() as u64),
-                self.axis(0)
+                self.order_text()
             ))
+    }
+
+    /// How the rows are ordered, in words.
+    fn order_text(&self) -> String {
+        let mut text = if self.winner().is_some() { ": the winner, then" } else { ", best first" }.to_owned();
+        if !self.view.evaluations.is_empty() {
+            text += " by evaluated value, then";
+        }
+        text += &format!(" by {}", self.axis(0));
+        if self.view.limit_shares().values().any(|share| *share > 1.0) {
+            text += "; those that break a limit as measured come last";
+        }
+        text
     }
 
     fn row(&self, rank: usize, tie: &Tie, counts: &[(&str, Count)], evaluated: bool) -> Row {

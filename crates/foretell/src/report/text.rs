@@ -64,20 +64,20 @@ pub(super) fn significant(x: f64, digits: i32) -> String {
 pub(super) fn bytes(n: u64) -> String {
     for (unit, name) in [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")] {
         if n as f64 >= unit {
-            return format!("{:.2} {name}", n as f64 / unit);
+            return format!("{:.2}\u{a0}{name}", n as f64 / unit);
         }
     }
-    format!("{n} B")
+    format!("{n}\u{a0}B")
 }
 
 /// Seconds in milliseconds, to four significant digits.
 pub(super) fn milliseconds(seconds: f64) -> String {
-    format!("{} ms", significant(1e3 * seconds, 4))
+    format!("{}\u{a0}ms", significant(1e3 * seconds, 4))
 }
 
-/// A share in percent.
-pub(super) fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
+/// A share in percent, with so many decimals.
+pub(super) fn percent(share: f64, decimals: usize) -> String {
+    format!("{:.decimals$}\u{a0}%", 100.0 * share)
 }
 
 /// Text of at most so many characters, cut with an ellipsis.
@@ -148,9 +148,9 @@ mod tests {
 
     #[test]
     fn units_as_people_read_them() {
-        assert_eq!((bytes(85_880_000), bytes(512)), ("85.88 MB".into(), "512 B".into()));
-        assert_eq!([0.020_213_4, 0.000_045].map(milliseconds), ["20.21 ms", "0.045 ms"]);
-        assert_eq!((percent(0.0314), significant(12_345.6, 4)), ("3.1 %".into(), "12346".into()));
+        assert_eq!((bytes(85_880_000), bytes(512)), ("85.88\u{a0}MB".into(), "512\u{a0}B".into()));
+        assert_eq!([0.020_213_4, 0.000_045].map(milliseconds), ["20.21\u{a0}ms", "0.045\u{a0}ms"]);
+        assert_eq!((percent(0.0314, 1), significant(12_345.6, 4)), ("3.1\u{a0}%".into(), "12346".into()));
         assert_eq!((cut("abcdef", 6), cut("abcdef", 4)), ("abcdef".into(), "abc…".into()));
     }
 

@@ -37,7 +37,7 @@ impl Subject<'_> {
         let Some(nearest) = self.presented() else { return format!("There is no winner: {reason}.") };
         let share = self.view.limit_shares().get(&nearest).copied();
         let above = share.map_or(String::new(), |share| {
-            format!(", {} above its limit as measured", percent((share - 1.0).max(0.0)))
+            format!(", {} above its limit as measured", percent((share - 1.0).max(0.0), 1))
         });
         format!(
             "There is no winner: {reason}. Trial {nearest} comes nearest{above}. Raise the limit, or search again on a quiet \
@@ -88,10 +88,10 @@ impl Subject<'_> {
             let [params, flops, memory] = counts;
             Row::plain(vec![
                 Cell::Text(name.to_owned()),
+                value(own),
                 Cell::Number(grouped(params), params as f64),
                 Cell::Number(short(flops), flops as f64),
                 Cell::Number(bytes(memory), memory as f64),
-                value(own),
                 Cell::Genes(genes),
             ])
         };
@@ -101,10 +101,8 @@ impl Subject<'_> {
             let counts = [other.params, other.flops, other.memory];
             rows.push(row(other.kind.text(), counts, other.value, text::genes(&other.architecture)));
         }
-        let first = self.axis(0);
-        let mut names: Vec<String> =
-            ["", "parameters", "multiply-adds", "memory"].map(str::to_owned).to_vec();
-        names.extend([first, "architecture".to_owned()]);
+        let mut names = vec![String::new(), self.axis(0)];
+        names.extend(["parameters", "multiply-adds", "memory", "architecture"].map(str::to_owned));
         format!(
             "<h3>Compared with uniform networks</h3><p>{}</p>{}{}",
             escape(&sentence),
