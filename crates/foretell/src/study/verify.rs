@@ -148,9 +148,11 @@ impl Verification {
             () if high < 0.0 => "does worse than chance",
             () => "cannot be told from chance",
         };
+        let how = if gain < 0.0 { "worse" } else { "better" };
         format!(
-            "The search {middle}: over {pairs} pairs of equal size its networks lose {gain:.4} nats less than random ones \
-             (95 % interval {low:.4} to {high:.4}), and win {:.0} % of the pairs.",
+            "The search {middle}: over {pairs} pairs its networks are {:.4} nats {how} than random networks of the same size \
+             (95 % interval of the gain {low:.4} to {high:.4}), and win {:.0} % of the pairs.",
+            gain.abs(),
             100.0 * self.won.unwrap_or(0.0)
         )
     }

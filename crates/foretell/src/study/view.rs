@@ -8,7 +8,7 @@ use crate::catalogue;
 use crate::error::{Error, Result};
 use crate::space;
 use crate::store::{Evaluation, Measurement, Store, Study, Trial};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// A stored study, its leaderboard and its answer. Trials are read one by one as they are asked for.
 pub struct View<'s> {
@@ -118,11 +118,10 @@ impl<'s> View<'s> {
         let others = self.standing.best(n.saturating_add(shares.len()));
         let order =
             self.winner().into_iter().chain(evaluated.into_iter().map(|(_, trial)| trial)).chain(others);
-        let (mut best, mut last) = (Vec::new(), Vec::new());
+        let (mut best, mut last, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
         for trial in order {
-            let list = if broken(&trial) { &mut last } else { &mut best };
-            if !list.contains(&trial) {
-                list.push(trial);
+            if seen.insert(trial) {
+                if broken(&trial) { last.push(trial) } else { best.push(trial) }
             }
             if best.len() >= n {
                 break;
