@@ -145,6 +145,8 @@ impl study::Watch for Searching {
     }
 
     fn measuring(&self, done: u64, total: u64) {
+        // The pace of scoring counts from here on.
+        self.plain.lock().expect("no holder panics").start = Instant::now();
         if done > 0 && done.is_multiple_of(8) {
             self.say(format!("measuring latency: {done} of {total} networks"));
         }

@@ -57,6 +57,8 @@ pub(super) struct SpaceGround<'s, 'e> {
     watch: &'s dyn Watch,
     /// Whether the best points were solved for and the first keeps every limit.
     pub(super) proved: bool,
+    /// Candidates that were accepted and are now predicted to break a limit on latency.
+    broken: HashSet<Vec<u32>>,
 }
 
 impl<'s, 'e> SpaceGround<'s, 'e> {
@@ -91,6 +93,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
             solution,
             watch,
             proved: false,
+            broken: HashSet::new(),
         };
         if let Some(limit) = settings.memory {
             let bytes = |n: f64| format!("{} bytes of memory", grouped(n as u64));
@@ -125,6 +128,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
             solution,
             watch,
             proved: false,
+            broken: HashSet::new(),
         };
         ground.refresh();
         for timed in ground.latencies.iter().flat_map(|latencies| &latencies.timed) {
@@ -255,7 +259,11 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         let best = self.best(told, FINALISTS);
         let best: Vec<(u64, Architecture)> =
             best.into_iter().map(|place| (place as u64, told[place].point.clone())).collect();
-        self.with_latencies(|latencies| latencies.check(done, &best)).map(|_| ())
+        self.with_latencies(|latencies| latencies.check(done, &best))?;
+        // A candidate that a better model says to break a limit leads no search any further.
+        let broken = told.iter().filter(|told| self.moves.walls.excess(&told.point) > 0.0);
+        self.broken = broken.map(|told| told.point.values().to_vec()).collect();
+        Ok(())
     }
 
     /// Which trials some architectures became.
@@ -288,8 +296,8 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         from: usize,
         before: Option<(u64, f64)>,
     ) -> Option<(u64, f64)> {
-        // Within a set everybody's value changes with the set.
-        let relative = self.requests[0].is_some_and(Request::is_set_score);
+        // Within a set everybody's value changes with the set, and who breaks a limit may change, too.
+        let relative = self.requests[0].is_some_and(Request::is_set_score) || !self.broken.is_empty();
         let among: Vec<usize> = (if relative { 0 } else { from }..told.len()).collect();
         let fitness = self.fitness(0, told, &among);
         let mut best = if relative { None } else { before };
@@ -360,8 +368,10 @@ impl Ground<Architecture> for SpaceGround<'_, '_> {
     }
 
     fn fitness(&self, objective: usize, told: &[Told<Architecture>], of: &[usize]) -> Vec<f64> {
-        let numbers =
-            |told: &Told<Architecture>| Some(told.outcome.as_ref()?.objectives.get(objective)?.clone());
+        let numbers = |told: &Told<Architecture>| {
+            let out = !self.broken.is_empty() && self.broken.contains(told.point.values());
+            Some(told.outcome.as_ref().filter(|_| !out)?.objectives.get(objective)?.clone())
+        };
         match self.requests.get(objective).copied().flatten().filter(|request| request.is_set_score()) {
             None => {
                 let value =

@@ -170,10 +170,9 @@ impl<'s> Latencies<'s> {
         let stored = self.rows.iter().any(|(row, _)| row.stage == done && row.trial.is_some());
         if !stored {
             let known = |trial: u64| self.rows.iter().any(|(row, _)| row.trial == Some(trial));
+            let limited = self.timed.iter().filter_map(|timed| Some((&timed.model, timed.limit?)));
             let near = |network: &Architecture| {
-                self.timed
-                    .iter()
-                    .any(|timed| timed.limit.is_some_and(|limit| timed.model.predict(network) > NEAR * limit))
+                limited.clone().any(|(model, limit)| model.predict(network) > NEAR * limit)
             };
             let chosen: Vec<(u64, Architecture)> = best
                 .iter()
