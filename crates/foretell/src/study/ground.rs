@@ -1,9 +1,9 @@
 //! A space inside limits, as searchers see it.
 
+mod constraints;
 mod evaluations;
 mod moves;
 mod steps;
-mod walls;
 
 pub(super) use evaluations::Evaluations;
 
@@ -16,10 +16,10 @@ use crate::search::{Ground, Moves, Nth, Told, Whole};
 use crate::seed::{Rng, Seed};
 use crate::space::{Limits, Size};
 use crate::store::Trial;
+use constraints::Constraints;
 use moves::SpaceMoves;
 use rand::RngExt;
 use std::collections::HashSet;
-use walls::Walls;
 
 /// How often a child is made anew before a random point takes its place: at a limit most children break it.
 const TRIES: usize = 1000;
@@ -58,7 +58,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
             _ => None,
         });
         let ground = SpaceGround {
-            moves: SpaceMoves::new(Walls(settings), inside, settings.shard),
+            moves: SpaceMoves::new(Constraints(settings), inside, settings.shard),
             settings,
             requests: requests.collect(),
             seen: HashSet::new(),
@@ -82,7 +82,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         if let Some(limit) = self.settings.memory {
             self.reach("bytes of memory", limit as f64, &|point| point.memory().total() as f64)?;
         }
-        match self.moves.walls.slow() {
+        match self.moves.constraints.slow() {
             Some((most, model)) => {
                 self.reach("milliseconds", 1e3 * most, &|point| 1e3 * model.predict(point))
             }
@@ -147,8 +147,8 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
     /// Networks whose layers are all alike: the best one, where scores need no pass, and the largest of each depth.
     fn uniform(&self) -> Vec<Architecture> {
         let Some(grid) = self.moves.space.as_grid() else { return Vec::new() };
-        let (limits, walls) = (&self.settings.limits, self.moves.walls);
-        let keep = |point: &Architecture| walls.excess(point) == 0.0;
+        let (limits, constraints) = (&self.settings.limits, self.moves.constraints);
+        let keep = |point: &Architecture| constraints.excess(point) == 0.0;
         // A score that is defined for none of them leaves the search without a best one.
         let best = self.known().and_then(|value| grid.best_uniform(limits, &keep, &value).ok()?);
         let largest = grid.largest_uniform(limits, &keep);
@@ -157,14 +157,14 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
 
     /// A child that breaks its limits, with blocks drawn anew as long as that brings it nearer to them.
     fn mended(&self, mut point: Architecture, rng: &mut Rng) -> Architecture {
-        let mut excess = self.moves.walls.excess(&point);
+        let mut excess = self.moves.constraints.excess(&point);
         for _ in 0..MENDS {
             if excess == 0.0 {
                 break;
             }
             let block = rng.random_range(0..point.positions().max(1));
             let other = self.moves.redraw(&point, Whole::Keep, &|at| f64::from(at == block), rng);
-            let new = self.moves.walls.excess(&other);
+            let new = self.moves.constraints.excess(&other);
             if new < excess {
                 (point, excess) = (other, new);
             }
@@ -174,7 +174,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
 
     /// Whether a point is inside all limits and new; it is not new again.
     fn accept(&mut self, point: &Architecture) -> bool {
-        if self.moves.walls.excess(point) > 0.0 {
+        if self.moves.constraints.excess(point) > 0.0 {
             self.rejected += 1;
             return false;
         }

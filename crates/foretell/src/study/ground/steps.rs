@@ -1,7 +1,7 @@
 //! Steps to a neighbour that keep a network inside its limits, and use what they allow.
 
+use super::constraints::LoadMeter;
 use super::moves::SpaceMoves;
-use super::walls::Meter;
 use crate::architecture::Architecture;
 use crate::search::Step;
 use crate::seed::Rng;
@@ -54,14 +54,14 @@ impl SpaceMoves<'_> {
         let now = index(values, point.row(place.0)[place.1]);
         let to = distant(now, values.len(), rng);
         let old = point.row(place.0).to_vec();
-        let mut meter = Meter::new(self.walls, point);
+        let mut meter = LoadMeter::new(self.constraints, point);
         let mut distance = now.abs_diff(to);
         while distance > 0 {
             let to = if to > now { now + distance } else { now - distance };
             if meter.change(point, place.0, |point| near.set(point, place.0, place.1, values[to])) <= 1.0 {
                 return;
             }
-            meter.change(point, place.0, |point| near.set_row(point, place.0, &old));
+            meter.change(point, place.0, |point| point.row_mut(place.0).copy_from_slice(&old));
             distance /= 2;
         }
     }
@@ -78,7 +78,7 @@ impl SpaceMoves<'_> {
         let values = near.values(point, place.0, place.1);
         let now = index(values, point.row(place.0)[place.1]);
         near.set(point, place.0, place.1, values[distant(now, values.len(), rng)]);
-        if !self.walls.limited() {
+        if !self.constraints.limited() {
             return;
         }
         let mut others: Vec<Place> = places.iter().copied().filter(|other| other.0 != place.0).collect();
@@ -86,7 +86,7 @@ impl SpaceMoves<'_> {
         if rng.random_bool(SAME_COLUMN) {
             others.sort_by_key(|other| other.1 != place.1);
         }
-        let mut meter = Meter::new(self.walls, point);
+        let mut meter = LoadMeter::new(self.constraints, point);
         for other in &others {
             if meter.load() <= 1.0 {
                 break;
@@ -148,11 +148,11 @@ impl SpaceMoves<'_> {
         fill: bool,
         rng: &mut Rng,
     ) -> Architecture {
-        if !self.walls.limited() {
+        if !self.constraints.limited() {
             return point;
         }
-        let over = self.walls.load(&point) > 1.0;
-        if !over && !fill && self.walls.excess(&point) == 0.0 {
+        let over = self.constraints.load(&point) > 1.0;
+        if !over && !fill && self.constraints.excess(&point) == 0.0 {
             return point;
         }
         let mut places = places(near, &point);
@@ -163,7 +163,7 @@ impl SpaceMoves<'_> {
         let alone = if rng.random_bool(0.5) { fitting(&one) } else { None };
         let Some(mut point) = alone.or_else(|| fitting(&places)) else { return point };
         if fill {
-            let mut meter = Meter::new(self.walls, &point);
+            let mut meter = LoadMeter::new(self.constraints, &point);
             places.iter().for_each(|place| raise(near, &mut meter, &mut point, *place, 1));
         }
         point
@@ -178,20 +178,22 @@ impl SpaceMoves<'_> {
         places: &[Place],
         over: bool,
     ) -> Option<Architecture> {
-        let choices = |place: &Place| near.values(point, place.0, place.1).len() - 1;
-        let finest = places.iter().map(choices).max()? as i64;
+        let place = |&(position, column): &Place| {
+            let values = near.values(point, position, column);
+            ((position, column), values, index(values, point.row(position)[column]) as i64)
+        };
+        let places: Vec<(Place, &[u32], i64)> = places.iter().map(place).collect();
+        let finest = places.iter().map(|(_, values, _)| values.len() as i64 - 1).max()?;
         let shift = |by: i64| {
             let mut shifted = point.clone();
-            for place in places {
-                let values = near.values(point, place.0, place.1);
+            for ((position, column), values, now) in &places {
                 let last = values.len() as i64 - 1;
-                let now = index(values, point.row(place.0)[place.1]) as i64;
                 let moved = (2 * by * last + finest * by.signum()) / (2 * finest);
-                near.set(&mut shifted, place.0, place.1, values[(now + moved).clamp(0, last) as usize]);
+                near.set(&mut shifted, *position, *column, values[(now + moved).clamp(0, last) as usize]);
             }
             shifted
         };
-        let fits = |by: i64| Some(shift(by)).filter(|shifted| self.walls.load(shifted) <= 1.0);
+        let fits = |by: i64| Some(shift(by)).filter(|shifted| self.constraints.load(shifted) <= 1.0);
         let (mut low, mut high) = if over { (-finest, 0) } else { (0, finest + 1) };
         let mut best = fits(low)?;
         while low + 1 < high {
@@ -206,13 +208,13 @@ impl SpaceMoves<'_> {
 }
 
 /// Lowers a value by the least that brings the point inside its limits, or to its lowest; not where that saves nothing.
-fn lower(near: &Neighbours, meter: &mut Meter, point: &mut Architecture, (position, column): Place) {
+fn lower(near: &Neighbours, meter: &mut LoadMeter, point: &mut Architecture, (position, column): Place) {
     let values = near.values(point, position, column);
     let now = index(values, point.row(position)[column]);
     let (old, before) = (point.row(position).to_vec(), meter.load());
     let mut set = |to: Option<usize>| {
         meter.change(point, position, |point| {
-            near.set_row(point, position, &old);
+            point.row_mut(position).copy_from_slice(&old);
             to.into_iter().for_each(|to| near.set(point, position, column, values[to]));
         })
     };
@@ -234,7 +236,7 @@ fn lower(near: &Neighbours, meter: &mut Meter, point: &mut Architecture, (positi
 /// Raises a value as far as the limits allow and by so many choices at most; not where that costs nothing.
 fn raise(
     near: &Neighbours,
-    meter: &mut Meter,
+    meter: &mut LoadMeter,
     point: &mut Architecture,
     (position, column): Place,
     most: usize,
@@ -244,7 +246,7 @@ fn raise(
     let (old, before) = (point.row(position).to_vec(), meter.load());
     let mut set = |to: Option<usize>| {
         meter.change(point, position, |point| {
-            near.set_row(point, position, &old);
+            point.row_mut(position).copy_from_slice(&old);
             to.into_iter().for_each(|to| near.set(point, position, column, values[to]));
         })
     };

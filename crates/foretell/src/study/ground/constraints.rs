@@ -7,9 +7,9 @@ use crate::study::Settings;
 
 /// The limits of a study.
 #[derive(Clone, Copy)]
-pub(super) struct Walls<'s>(pub(super) &'s Settings);
+pub(super) struct Constraints<'s>(pub(super) &'s Settings);
 
-impl<'s> Walls<'s> {
+impl<'s> Constraints<'s> {
     pub(super) fn space(self) -> &'s dyn Space {
         &*self.0.space
     }
@@ -70,23 +70,23 @@ impl<'s> Walls<'s> {
 }
 
 /// The load of a point while its positions change one at a time.
-pub(super) struct Meter<'s> {
-    walls: Walls<'s>,
+pub(super) struct LoadMeter<'s> {
+    constraints: Constraints<'s>,
     /// Parameters and multiply-adds, which are sums over positions; nothing if memory or latency count, too.
     spent: Option<[u64; 2]>,
     load: f64,
 }
 
-impl<'s> Meter<'s> {
-    pub(super) fn new(walls: Walls<'s>, point: &Architecture) -> Self {
-        let counter = walls.0.limits.counter;
-        let sums = walls.0.memory.is_none() && walls.slow().is_none();
+impl<'s> LoadMeter<'s> {
+    pub(super) fn new(constraints: Constraints<'s>, point: &Architecture) -> Self {
+        let counter = constraints.0.limits.counter;
+        let sums = constraints.0.memory.is_none() && constraints.slow().is_none();
         let spent = sums.then(|| {
             let positions = (0..point.positions()).map(|position| point.cost_position(position, counter));
             positions.fold(point.cost_outside(counter), |[a, b], [c, d]| [a + c, b + d])
         });
-        let load = spent.map_or_else(|| walls.load(point), |spent| walls.share(spent));
-        Meter { walls, spent, load }
+        let load = spent.map_or_else(|| constraints.load(point), |spent| constraints.share(spent));
+        LoadMeter { constraints, spent, load }
     }
 
     /// The largest share of an upper limit that the point uses.
@@ -101,19 +101,19 @@ impl<'s> Meter<'s> {
         position: usize,
         change: impl FnOnce(&mut Architecture),
     ) -> f64 {
-        let counter = self.walls.0.limits.counter;
+        let counter = self.constraints.0.limits.counter;
         let cost = |point: &Architecture| point.cost_position(position, counter);
         match self.spent {
             None => {
                 change(point);
-                self.load = self.walls.load(point);
+                self.load = self.constraints.load(point);
             }
             Some(spent) => {
                 let before = cost(point);
                 change(point);
                 let after = cost(point);
                 let spent = [0, 1].map(|metric| spent[metric] - before[metric] + after[metric]);
-                (self.spent, self.load) = (Some(spent), self.walls.share(spent));
+                (self.spent, self.load) = (Some(spent), self.constraints.share(spent));
             }
         }
         self.load
