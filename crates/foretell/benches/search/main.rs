@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! cargo bench --bench search                        a few presets and scores, three seeds: about a minute
-//! cargo bench --bench search -- --full [preset…]    every preset, limit and score, ten seeds, as Markdown
-//! cargo bench --bench search -- --alone [preset…]   the same without the published algorithms
+//! cargo bench --bench search -- --full [name…]      every preset, limit and score, or those named, ten seeds, as Markdown
+//! cargo bench --bench search -- --alone [name…]     the same without the published algorithms
 //! cargo bench --bench search -- passes              a score that takes passes, against ten times as many random draws
 //! cargo bench --bench search -- t-razor [N]         the speed of a T-Razor search of N candidates, 8,000 by default
 //! ```
@@ -18,8 +18,8 @@ fn main() {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         [] => table::short(),
-        ["--full", presets @ ..] => table::full(presets, 3),
-        ["--alone", presets @ ..] => table::full(presets, 0),
+        ["--full", named @ ..] => table::full(named, 3),
+        ["--alone", named @ ..] => table::full(named, 0),
         ["passes"] => passes::run(),
         ["t-razor"] => t_razor::run(8000),
         ["t-razor", count] if count.parse::<u64>().is_ok() => t_razor::run(count.parse().unwrap_or(8000)),

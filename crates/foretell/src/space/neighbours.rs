@@ -3,7 +3,7 @@
 
 use super::grid::{Grid, Head, Menu};
 use crate::architecture::Architecture;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Finds neighbours in a grid.
@@ -11,11 +11,17 @@ pub(crate) struct Neighbours<'g> {
     grid: &'g Grid,
     heads: FxHashMap<&'g [u32], usize>,
     /// By the address of the menu.
-    menus: FxHashMap<usize, Vec<ByValue>>,
+    menus: FxHashMap<usize, Index<'g>>,
     /// For each value outside the positions, the values that occur, ascending.
     outside: Vec<Vec<u32>>,
     /// For each column of a position, one over the spread of its values.
     scales: Vec<f64>,
+}
+
+/// The rows of a menu, to be found by all their values or by that of a column.
+struct Index<'g> {
+    rows: FxHashSet<&'g [u32]>,
+    columns: Vec<ByValue>,
 }
 
 /// The rows of a menu by their value in one column, ascending.
@@ -29,7 +35,7 @@ impl<'g> Neighbours<'g> {
     pub(crate) fn new(grid: &'g Grid) -> Self {
         let mut menus = FxHashMap::default();
         for menu in grid.heads.iter().flat_map(|head| &head.menus) {
-            menus.entry(Arc::as_ptr(menu) as usize).or_insert_with(|| by_column(menu));
+            menus.entry(Arc::as_ptr(menu) as usize).or_insert_with(|| Index::new(menu));
         }
         let occurring = |slot: usize| {
             let mut values: Vec<u32> = grid.heads.iter().map(|head| head.values[slot]).collect();
@@ -39,7 +45,7 @@ impl<'g> Neighbours<'g> {
         };
         let slots = grid.definition.head.len();
         let scales = (0..grid.definition.columns.len()).map(|column| {
-            let tables = menus.values().filter_map(|tables: &Vec<ByValue>| tables.get(column));
+            let tables = menus.values().filter_map(|index: &Index| index.columns.get(column));
             let ends = tables.filter_map(|table| Some((*table.values.first()?, *table.values.last()?)));
             let (low, high) = ends.fold((u32::MAX, 0), |(low, high), (l, h)| (low.min(l), high.max(h)));
             1.0 / f64::from(high.saturating_sub(low).max(1))
@@ -64,12 +70,23 @@ impl<'g> Neighbours<'g> {
 
     fn table(&self, point: &Architecture, position: usize, column: usize) -> Option<(&'g Menu, &ByValue)> {
         let menu = self.head(point)?.menus.get(position)?;
-        Some((menu, self.menus.get(&(Arc::as_ptr(menu) as usize))?.get(column)?))
+        Some((menu, self.index(menu)?.columns.get(column)?))
+    }
+
+    fn index(&self, menu: &Arc<Menu>) -> Option<&Index<'g>> {
+        self.menus.get(&(Arc::as_ptr(menu) as usize))
     }
 
     /// Sets the value of a column at a position; the other columns change only where the space demands it.
     pub(crate) fn set(&self, point: &mut Architecture, position: usize, column: usize, value: u32) {
-        let Some((menu, table)) = self.table(point, position, column) else { return };
+        let Some(menu) = self.head(point).and_then(|head| head.menus.get(position)) else { return };
+        let Some(index) = self.index(menu) else { return };
+        let before = std::mem::replace(&mut point.row_mut(position)[column], value);
+        if index.rows.contains(point.row(position)) {
+            return;
+        }
+        point.row_mut(position)[column] = before;
+        let table = &index.columns[column];
         let Ok(at) = table.values.binary_search(&value) else { return };
         let rows = table.rows[at].iter().map(|row| menu.row(*row as usize));
         if let Some(row) = self.nearest(rows, point.row(position)) {
@@ -79,10 +96,17 @@ impl<'g> Neighbours<'g> {
 
     /// Gives a position the row nearest to `wanted` that is admissible there.
     pub(crate) fn set_row(&self, point: &mut Architecture, position: usize, wanted: &[u32]) {
-        let menu = self.head(point).and_then(|head| head.menus.get(position));
-        if let Some(row) = menu.and_then(|menu| self.nearest(menu.iter(), wanted)) {
-            point.row_mut(position).copy_from_slice(row);
+        if let Some(menu) = self.head(point).and_then(|head| head.menus.get(position)) {
+            point.row_mut(position).copy_from_slice(self.admissible(menu, wanted));
         }
+    }
+
+    /// The row of a menu that is nearest to `wanted`.
+    fn admissible<'r>(&self, menu: &'r Arc<Menu>, wanted: &'r [u32]) -> &'r [u32] {
+        if self.index(menu).is_some_and(|index| index.rows.contains(wanted)) {
+            return wanted;
+        }
+        self.nearest(menu.iter(), wanted).unwrap_or(wanted)
     }
 
     /// The first of the rows that differ least from `wanted`.
@@ -130,25 +154,31 @@ impl<'g> Neighbours<'g> {
         let (before, after) = (point.positions(), head.menus.len());
         self.grid.assemble(head, |position| {
             let menu = &head.menus[position];
-            let near = (before > 0).then(|| point.row(position * before / after));
-            near.and_then(|row| self.nearest(menu.iter(), row)).unwrap_or(menu.row(0)).to_vec()
+            if before == 0 {
+                menu.row(0)
+            } else {
+                self.admissible(menu, point.row(position * before / after))
+            }
+            .to_vec()
         })
     }
 }
 
-fn by_column(menu: &Menu) -> Vec<ByValue> {
-    let columns = menu.iter().next().map_or(0, <[u32]>::len);
-    let one = |column: usize| {
-        let mut rows: Vec<u32> = (0..menu.len() as u32).collect();
-        let value = |row: &u32| menu.row(*row as usize)[column];
-        rows.sort_by_key(value);
-        let groups: Vec<&[u32]> = rows.chunk_by(|a, b| value(a) == value(b)).collect();
-        ByValue {
-            values: groups.iter().map(|group| value(&group[0])).collect(),
-            rows: groups.into_iter().map(<[u32]>::to_vec).collect(),
-        }
-    };
-    (0..columns).map(one).collect()
+impl<'g> Index<'g> {
+    fn new(menu: &'g Menu) -> Self {
+        let column = |column: usize| {
+            let mut rows: Vec<u32> = (0..menu.len() as u32).collect();
+            let value = |row: &u32| menu.row(*row as usize)[column];
+            rows.sort_by_key(value);
+            let groups: Vec<&[u32]> = rows.chunk_by(|a, b| value(a) == value(b)).collect();
+            ByValue {
+                values: groups.iter().map(|group| value(&group[0])).collect(),
+                rows: groups.into_iter().map(<[u32]>::to_vec).collect(),
+            }
+        };
+        let columns = menu.iter().next().map_or(0, <[u32]>::len);
+        Index { rows: menu.iter().collect(), columns: (0..columns).map(column).collect() }
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! A space inside limits, as searchers see it.
 
+mod constraints;
 mod moves;
 mod steps;
-mod walls;
 
-pub(super) use walls::Ceilings;
+pub(super) use constraints::Ceilings;
 
 use super::evaluations::Evaluations;
 use super::latencies::{Latencies, Timed};
@@ -19,10 +19,10 @@ use crate::seed::{Rng, Seed};
 use crate::space::{Limits, Size};
 use crate::store::Trial;
 use crate::units::grouped;
+use constraints::Constraints;
 use moves::SpaceMoves;
 use rand::RngExt;
 use std::collections::HashSet;
-use walls::Walls;
 
 /// How often a child is made anew before a random point takes its place: at a limit most children break it.
 const TRIES: usize = 1000;
@@ -78,7 +78,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         });
         let ground = SpaceGround {
             moves: SpaceMoves::new(
-                Walls { settings, ceilings: Ceilings::of(settings) },
+                Constraints { settings, ceilings: Ceilings::of(settings) },
                 inside,
                 settings.shard,
             ),
@@ -144,7 +144,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
     fn refresh(&mut self) {
         let timed = self.latencies.iter().flat_map(|latencies| &latencies.timed);
         let bound = |timed: &Timed| Some((timed.model.clone(), timed.limit? / (1.0 + timed.guard)));
-        self.moves.walls.ceilings.timed = timed.filter_map(bound).collect();
+        self.moves.constraints.ceilings.timed = timed.filter_map(bound).collect();
     }
 
     /// What is known of latency, to be changed; limits follow.
@@ -159,7 +159,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
 
     /// Limits that the space cannot count, as they are now.
     pub(super) fn ceilings(&self) -> &Ceilings {
-        &self.moves.walls.ceilings
+        &self.moves.constraints.ceilings
     }
 
     /// What is known of latency, where it is limited or an objective.
@@ -227,14 +227,14 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
 
     /// A child that breaks its limits, with blocks drawn anew as long as that brings it nearer to them.
     fn mended(&self, mut point: Architecture, rng: &mut Rng) -> Architecture {
-        let mut excess = self.moves.walls.excess(&point);
+        let mut excess = self.moves.constraints.excess(&point);
         for _ in 0..MENDS {
             if excess == 0.0 {
                 break;
             }
             let block = rng.random_range(0..point.positions().max(1));
             let other = self.moves.redraw(&point, Whole::Keep, &|at| f64::from(at == block), rng);
-            let new = self.moves.walls.excess(&other);
+            let new = self.moves.constraints.excess(&other);
             if new < excess {
                 (point, excess) = (other, new);
             }
@@ -244,7 +244,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
 
     /// Whether a point is inside all limits and new; it is not new again.
     fn accept(&mut self, point: &Architecture) -> bool {
-        if self.moves.walls.excess(point) > 0.0 {
+        if self.moves.constraints.excess(point) > 0.0 {
             self.rejected += 1;
             return false;
         }
@@ -261,7 +261,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
             best.into_iter().map(|place| (place as u64, told[place].point.clone())).collect();
         self.with_latencies(|latencies| latencies.check(done, &best))?;
         // A candidate that a better model says to break a limit leads no search any further.
-        let broken = told.iter().filter(|told| self.moves.walls.excess(&told.point) > 0.0);
+        let broken = told.iter().filter(|told| self.moves.constraints.excess(&told.point) > 0.0);
         self.broken = broken.map(|told| told.point.values().to_vec()).collect();
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! How architectures of a space come from others.
 
-use super::walls::Walls;
+use super::constraints::Constraints;
 use crate::architecture::{Architecture, Block};
 use crate::search::{Moves, Step, Whole};
 use crate::seed::Rng;
@@ -19,20 +19,20 @@ pub(super) struct SpaceMoves<'s> {
     /// The slots outside the positions that may vary.
     pub(super) varying: Vec<usize>,
     shard: Option<Shard>,
-    pub(super) walls: Walls<'s>,
+    pub(super) constraints: Constraints<'s>,
     neighbours: OnceCell<Option<Neighbours<'s>>>,
 }
 
 impl<'s> SpaceMoves<'s> {
     pub(super) fn new(
-        walls: Walls<'s>,
+        constraints: Constraints<'s>,
         inside: Option<Box<dyn Feasible + 's>>,
         shard: Option<Shard>,
     ) -> Self {
-        let space = &*walls.settings.space;
+        let space = &*constraints.settings.space;
         let head = &space.definition().head;
         let varying = (0..head.len()).filter(|slot| head[*slot].len() > 1).collect();
-        SpaceMoves { space, inside, varying, shard, walls, neighbours: OnceCell::new() }
+        SpaceMoves { space, inside, varying, shard, constraints, neighbours: OnceCell::new() }
     }
 
     /// The neighbours of points, for spaces that are grids.

@@ -1,7 +1,7 @@
 //! Steps to a neighbour that keep a network inside its limits, and use what they allow.
 
+use super::constraints::LoadMeter;
 use super::moves::SpaceMoves;
-use super::walls::Meter;
 use crate::architecture::Architecture;
 use crate::search::Step;
 use crate::seed::Rng;
@@ -54,7 +54,7 @@ impl SpaceMoves<'_> {
         let now = index(values, point.row(place.0)[place.1]);
         let to = distant(now, values.len(), rng);
         let old = point.row(place.0).to_vec();
-        let mut meter = Meter::new(&self.walls, point);
+        let mut meter = LoadMeter::new(&self.constraints, point);
         let mut distance = now.abs_diff(to);
         while distance > 0 {
             let to = if to > now { now + distance } else { now - distance };
@@ -78,7 +78,7 @@ impl SpaceMoves<'_> {
         let values = near.values(point, place.0, place.1);
         let now = index(values, point.row(place.0)[place.1]);
         near.set(point, place.0, place.1, values[distant(now, values.len(), rng)]);
-        if !self.walls.limited() {
+        if !self.constraints.limited() {
             return;
         }
         let mut others: Vec<Place> = places.iter().copied().filter(|other| other.0 != place.0).collect();
@@ -86,7 +86,7 @@ impl SpaceMoves<'_> {
         if rng.random_bool(SAME_COLUMN) {
             others.sort_by_key(|other| other.1 != place.1);
         }
-        let mut meter = Meter::new(&self.walls, point);
+        let mut meter = LoadMeter::new(&self.constraints, point);
         for other in &others {
             if meter.load() <= 1.0 {
                 break;
@@ -148,11 +148,11 @@ impl SpaceMoves<'_> {
         fill: bool,
         rng: &mut Rng,
     ) -> Architecture {
-        if !self.walls.limited() {
+        if !self.constraints.limited() {
             return point;
         }
-        let over = self.walls.load(&point) > 1.0;
-        if !over && !fill && self.walls.excess(&point) == 0.0 {
+        let over = self.constraints.load(&point) > 1.0;
+        if !over && !fill && self.constraints.excess(&point) == 0.0 {
             return point;
         }
         let mut places = places(near, &point);
@@ -163,7 +163,7 @@ impl SpaceMoves<'_> {
         let alone = if rng.random_bool(0.5) { fitting(&one) } else { None };
         let Some(mut point) = alone.or_else(|| fitting(&places)) else { return point };
         if fill {
-            let mut meter = Meter::new(&self.walls, &point);
+            let mut meter = LoadMeter::new(&self.constraints, &point);
             places.iter().for_each(|place| raise(near, &mut meter, &mut point, *place, 1));
         }
         point
@@ -191,7 +191,7 @@ impl SpaceMoves<'_> {
             }
             shifted
         };
-        let fits = |by: i64| Some(shift(by)).filter(|shifted| self.walls.load(shifted) <= 1.0);
+        let fits = |by: i64| Some(shift(by)).filter(|shifted| self.constraints.load(shifted) <= 1.0);
         let (mut low, mut high) = if over { (-finest, 0) } else { (0, finest + 1) };
         let mut best = fits(low)?;
         while low + 1 < high {
@@ -206,7 +206,7 @@ impl SpaceMoves<'_> {
 }
 
 /// Lowers a value by the least that brings the point inside its limits, or to its lowest; not where that saves nothing.
-fn lower(near: &Neighbours, meter: &mut Meter, point: &mut Architecture, (position, column): Place) {
+fn lower(near: &Neighbours, meter: &mut LoadMeter, point: &mut Architecture, (position, column): Place) {
     let values = near.values(point, position, column);
     let now = index(values, point.row(position)[column]);
     let (old, before) = (point.row(position).to_vec(), meter.load());
@@ -234,7 +234,7 @@ fn lower(near: &Neighbours, meter: &mut Meter, point: &mut Architecture, (positi
 /// Raises a value as far as the limits allow and by so many choices at most; not where that costs nothing.
 fn raise(
     near: &Neighbours,
-    meter: &mut Meter,
+    meter: &mut LoadMeter,
     point: &mut Architecture,
     (position, column): Place,
     most: usize,

@@ -39,12 +39,12 @@ fn share(value: f64, most: f64) -> f64 {
 }
 
 /// The limits of a study.
-pub(in crate::study) struct Walls<'s> {
+pub(in crate::study) struct Constraints<'s> {
     pub(super) settings: &'s Settings,
     pub(in crate::study) ceilings: Ceilings,
 }
 
-impl Walls<'_> {
+impl Constraints<'_> {
     /// Whether anything is limited from above.
     pub(super) fn limited(&self) -> bool {
         let Limits { params, flops, .. } = &self.settings.limits;
@@ -90,23 +90,23 @@ impl Walls<'_> {
 }
 
 /// The load of a point while its positions change one at a time.
-pub(super) struct Meter<'w, 's> {
-    walls: &'w Walls<'s>,
+pub(super) struct LoadMeter<'w, 's> {
+    constraints: &'w Constraints<'s>,
     /// Parameters and multiply-adds, which are sums over positions; nothing if other limits count, too.
     spent: Option<[u64; 2]>,
     load: f64,
 }
 
-impl<'w, 's> Meter<'w, 's> {
-    pub(super) fn new(walls: &'w Walls<'s>, point: &Architecture) -> Self {
-        let counter = walls.settings.limits.counter;
-        let sums = walls.ceilings.shares(point).next().is_none();
+impl<'w, 's> LoadMeter<'w, 's> {
+    pub(super) fn new(constraints: &'w Constraints<'s>, point: &Architecture) -> Self {
+        let counter = constraints.settings.limits.counter;
+        let sums = constraints.ceilings.shares(point).next().is_none();
         let spent = sums.then(|| {
             let positions = (0..point.positions()).map(|position| point.cost_position(position, counter));
             positions.fold(point.cost_outside(counter), |[a, b], [c, d]| [a + c, b + d])
         });
-        let load = spent.map_or_else(|| walls.load(point), |spent| walls.share(spent));
-        Meter { walls, spent, load }
+        let load = spent.map_or_else(|| constraints.load(point), |spent| constraints.share(spent));
+        LoadMeter { constraints, spent, load }
     }
 
     /// The largest share of an upper limit that the point uses.
@@ -121,19 +121,19 @@ impl<'w, 's> Meter<'w, 's> {
         position: usize,
         change: impl FnOnce(&mut Architecture),
     ) -> f64 {
-        let counter = self.walls.settings.limits.counter;
+        let counter = self.constraints.settings.limits.counter;
         let cost = |point: &Architecture| point.cost_position(position, counter);
         match self.spent {
             None => {
                 change(point);
-                self.load = self.walls.load(point);
+                self.load = self.constraints.load(point);
             }
             Some(spent) => {
                 let before = cost(point);
                 change(point);
                 let after = cost(point);
                 let spent = [0, 1].map(|metric| spent[metric] - before[metric] + after[metric]);
-                (self.spent, self.load) = (Some(spent), self.walls.share(spent));
+                (self.spent, self.load) = (Some(spent), self.constraints.share(spent));
             }
         }
         self.load
