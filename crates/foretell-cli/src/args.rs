@@ -21,8 +21,8 @@ Examples:
   foretell sample gpt2 -n 3 --max-params 20M --json | foretell rank -   architectures inside a budget, best first
   foretell bench gpt2-wikitext103                     which proxies rank trained networks, compared with plain counts
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 most candidates of a search failed or no score succeeded,
-4 nothing feasible, 130 interrupted, 143 terminated.";
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 most candidates or all evaluations failed or no score succeeded,
+4 nothing feasible or nothing keeps a limit as measured, 130 interrupted, 143 terminated.";
 
 /// Ranks Transformer and recurrent architectures before training them.
 #[derive(Parser)]

@@ -36,6 +36,15 @@ pub fn run(args: &Search, json: bool) -> Result<u8> {
     } else {
         print(&view, &summary, &evidence)?;
     }
+    if view.winner().is_none() {
+        let failures =
+            if summary.progress.failed > 0 { studies::failures(&view)? } else { "none".to_owned() };
+        eprintln!(
+            "foretell: study '{}': {}; failures: {failures}",
+            summary.name,
+            summary.answer.reason.text()
+        );
+    }
     Ok(exit_code(&view, &summary))
 }
 

@@ -65,7 +65,7 @@ fn a_study_comes_out_as_a_folder_that_every_command_reads() {
     folder.ok(&["export", "s", "--to", "timm", "--target", "timm"]);
     folder.ok(&["export", "s", "--to", "json", "--target", "json"]);
     assert_eq!(names(&folder, "json"), ["architecture.json"]);
-    folder.fails(&["export", "s", "--trial", "40", "--to", "no"], 2, "has 40 candidates");
+    folder.fails(&["export", "s", "--trial", "40", "--to", "no"], 2, "has 10 candidates");
     folder.fails(&["export", "s", "--to", "no", "--target", "onxx"], 2, "unknown format");
     folder.fails(&["export", "t", "--to", "no"], 2, "unknown study");
 }

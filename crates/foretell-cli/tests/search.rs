@@ -222,7 +222,9 @@ fn commands_evaluate_the_best() {
     assert_eq!(folder.json("best count")["space"], "autoformer-tiny");
     folder.ok("report count -o count.html");
     let page = std::fs::read_to_string(folder.0.join("count.html")).unwrap();
-    assert!(page.contains("<h2>Evaluated</h2>") && page.contains("The winner is the best of these"));
+    assert!(
+        page.contains("<h2>Evaluated candidates</h2>") && page.contains("The best value decides the winner")
+    );
     // Nothing is evaluated again.
     assert_eq!(run("count", count, "")["hash"], found["hash"]);
     assert_eq!(std::fs::read_to_string(folder.0.join("asked")).unwrap().lines().count(), 3);

@@ -202,6 +202,6 @@ fn etas_trains_and_is_verified() {
     folder.ok(&format!(
         "report {study} --store whole.db -o r.html --verification told/verification.json --svg svg"
     ));
-    assert!(folder.read("r.html").contains("Does it beat chance?"));
+    assert!(folder.read("r.html").contains("Trained against random networks"));
     assert!(!folder.bytes("svg/verified.svg").is_empty());
 }

@@ -49,7 +49,9 @@ fn no_score_at_all_is_exit_code_3() {
             folder.ok(&format!("{command} vit.json --proxies hidden-covariance,params {json}"));
         }
     }
-    assert!(folder.ok("--help").contains("3 most candidates of a search failed or no score succeeded"));
+    assert!(
+        folder.ok("--help").contains("3 most candidates or all evaluations failed or no score succeeded")
+    );
 }
 
 #[test]

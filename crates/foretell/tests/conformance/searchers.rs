@@ -194,7 +194,7 @@ fn a_name_belongs_to_its_settings() {
     let other = Settings { budget: Some(5), ..settings("random", "zerolm") };
     let error =
         study::run(&other, Options::default(), &mut store, Some("test"), "", &()).unwrap_err().to_string();
-    assert!(error.contains("objectives was") && error.contains("--name"), "{error}");
+    assert!(error.contains("objectives was") && error.contains("another name"), "{error}");
 }
 
 #[test]
