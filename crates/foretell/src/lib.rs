@@ -16,7 +16,7 @@
 //! 12. [`report`]: a study as one page, its charts as drawings.
 //! 13. [`export`]: a network as a folder that trains today; [`hub`]: networks of others as architectures.
 //!
-//! [`seed`] makes every random generator, [`catalogue`] finds things by name, [`file`] reads files up to a limit, [`units`]
+//! [`seed`] makes every random generator, [`catalogue`] finds things by name, [`mod@file`] reads files up to a limit, [`units`]
 //! writes counts, [`error`] says what went wrong and what to do about it.
 //!
 //! ```

@@ -3,7 +3,7 @@
 //! ```text
 //! cargo bench --bench search                        a few presets and scores, three seeds: about a minute
 //! cargo bench --bench search -- --full [name…]      every preset, limit and score, or those named, ten seeds, as Markdown
-//! cargo bench --bench search -- --alone [name…]     the same without the published algorithms
+//! cargo bench --bench search -- --alone [name…]     the same without the published algorithms; a number is the budget
 //! cargo bench --bench search -- passes              a score that takes passes, against ten times as many random draws
 //! cargo bench --bench search -- t-razor [N]         the speed of a T-Razor search of N candidates, 8,000 by default
 //! ```

@@ -5,7 +5,7 @@ use foretell::space::PRESETS;
 use rayon::prelude::*;
 use std::time::Instant;
 
-/// Candidates of a search.
+/// Candidates of a search unless another number is given.
 const BUDGET: u64 = 8200;
 /// A search within this share of the optimum counts as near.
 const NEAR: f64 = 0.005;
@@ -24,11 +24,11 @@ struct Row {
 }
 
 impl Row {
-    fn new(case: &Case, seeds: u64, others: u64) -> Self {
-        let median = |algorithm: &&str| middle(&gaps(case, algorithm, others));
+    fn new(case: &Case, budget: u64, seeds: u64, others: u64) -> Self {
+        let median = |algorithm: &&str| middle(&gaps(case, algorithm, budget, others));
         Row {
             uniform: case.uniform.map(|uniform| case.gap(uniform)),
-            memetic: gaps(case, "memetic", seeds),
+            memetic: gaps(case, "memetic", budget, seeds),
             others: OTHERS.iter().filter(|_| others > 0).map(median).collect(),
         }
     }
@@ -60,8 +60,8 @@ impl Row {
 }
 
 /// How far an algorithm falls short with each seed, least first.
-fn gaps(case: &Case, algorithm: &str, seeds: u64) -> Vec<f64> {
-    let run = |seed| case.gap(case.run(algorithm, seed, BUDGET));
+fn gaps(case: &Case, algorithm: &str, budget: u64, seeds: u64) -> Vec<f64> {
+    let run = |seed| case.gap(case.run(algorithm, seed, budget));
     let mut gaps: Vec<f64> = (0..seeds).into_par_iter().map(run).collect();
     gaps.sort_by(f64::total_cmp);
     gaps
@@ -108,14 +108,14 @@ fn summary(rows: &[(String, Row)], others: u64) {
 }
 
 /// Runs cases, prints a row for each and what they come to; cases without a known optimum are listed.
-fn run(cases: impl Iterator<Item = (&'static str, u64, &'static str)>, seeds: u64, others: u64) {
+fn run(cases: impl Iterator<Item = (&'static str, u64, &'static str)>, budget: u64, seeds: u64, others: u64) {
     let start = Instant::now();
     let (mut rows, mut unknown) = (Vec::new(), Vec::new());
     head(others);
     for (preset, share, score) in cases {
         match Case::new(preset, share, score) {
             Ok(case) => {
-                let row = Row::new(&case, seeds, others);
+                let row = Row::new(&case, budget, seeds, others);
                 row.print(&case);
                 rows.push((preset.to_owned(), row));
             }
@@ -130,16 +130,12 @@ fn run(cases: impl Iterator<Item = (&'static str, u64, &'static str)>, seeds: u6
 
 /// A few presets and scores.
 pub fn short() {
-    let cases = [
-        ("autoformer-tiny", 50, "nsc"),
-        ("bert", 20, "zerolm"),
-        ("gpt2", 50, "nsc"),
-        ("lonas-llama", 80, "nsc"),
-    ];
-    run(cases.into_iter(), 3, 1);
+    let cases = [("autoformer-tiny", 50, "nsc"), ("bert", 20, "zerolm"), ("gpt2", 50, "nsc")];
+    run(cases.into_iter(), BUDGET, 3, 1);
 }
 
-/// Every preset, limit and score, or those that are named; the published algorithms with so many seeds.
+/// Every preset, limit and score, or those that are named; the published algorithms with so many seeds. A number among
+/// the names is the budget.
 pub fn full(named: &[&str], others: u64) {
     let some =
         |name: &str, all: &[&str]| named.contains(&name) || !named.iter().any(|named| all.contains(named));
@@ -149,5 +145,6 @@ pub fn full(named: &[&str], others: u64) {
         let scores = scores.iter().filter(|name| some(name, &scores));
         scores.flat_map(move |score| SHARES.map(|share| (*preset, share, *score)))
     });
-    run(cases, 10, others);
+    let budget = named.iter().find_map(|word| word.parse().ok()).unwrap_or(BUDGET);
+    run(cases, budget, 10, others);
 }
