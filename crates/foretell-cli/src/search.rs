@@ -284,7 +284,7 @@ fn print_latencies(view: &View) {
         };
         let mut rows: Vec<Vec<String>> = rows.take(MEASURED).map(row).collect();
         rows.reverse();
-        let names = ["trial", "predicted", "measured", "96 % interval", "keeps the limit"];
+        let names = ["trial", "predicted", "measured", "interval", "keeps the limit"];
         output::line(output::table(&names, rows));
     }
 }
