@@ -144,7 +144,7 @@ impl Subject<'_> {
         }
         let last = &own[own.len().saturating_sub(MEASURED)..];
         let rows: Vec<Row> = last.iter().filter_map(|row| self.measured_row(row, model.limit)).collect();
-        let mut names = ["trial", "predicted", "measured", "96 % interval"].map(str::to_owned).to_vec();
+        let mut names = ["trial", "predicted", "measured", "interval"].map(str::to_owned).to_vec();
         names.extend(model.limit.map(|_| "limit is".to_owned()));
         html += &table("Measured candidates", false, &names, &rows);
         if last.len() < own.len() {
