@@ -1,4 +1,4 @@
-//! The memory of a pass as the operating system measures it, against what was foretold.
+//! The memory of a pass as the operating system measures it, against the prediction.
 //!
 //! Every case runs in a process of its own: the most memory a process ever held resident never falls again.
 
@@ -52,22 +52,22 @@ fn status(key: &str) -> u64 {
     1024 * line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
 }
 
-/// Run in a child: what the pass was foretold to take, what it took.
+/// Run in a child: what the pass was predicted to take, what it took.
 fn measure(case: usize) {
     let (json, pass) = cases().swap_remove(case);
     let architecture = foretell::space::read_architecture(&json).unwrap();
     let setting = Setting::new(&architecture, Seed(0));
-    let foretold = probe::peak_bytes::<f32>(&setting, &pass).unwrap();
+    let predicted = probe::peak_bytes::<f32>(&setting, &pass).unwrap();
     let before = status("VmRSS");
     let weights: Weights<f32> = Weights::standalone(&architecture, Seed(0));
     let mut space = Workspace::new();
     let signals = probe::run(&setting, &weights, &pass, &mut space).unwrap();
-    println!("measured {foretold} {}", status("VmHWM") - before);
+    println!("measured {predicted} {}", status("VmHWM") - before);
     drop(signals);
 }
 
 #[test]
-fn foretold_within_a_tenth() {
+fn predicted_within_a_tenth() {
     if !cfg!(target_os = "linux") {
         eprintln!("skipped: resident memory is read from /proc, which only Linux has");
         return;
@@ -77,13 +77,13 @@ fn foretold_within_a_tenth() {
     }
     for (case, (json, _)) in cases().iter().enumerate() {
         let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-        child.args(["foretold_within_a_tenth", "--exact", "--nocapture"]).env(CASE, case.to_string());
+        child.args(["predicted_within_a_tenth", "--exact", "--nocapture"]).env(CASE, case.to_string());
         let text = String::from_utf8(child.output().unwrap().stdout).unwrap();
         let at = text.find("measured ").unwrap_or_else(|| panic!("{json}: {text}"));
         let numbers: Vec<f64> =
             text[at..].lines().next().unwrap().split(' ').skip(1).map(|n| n.parse().unwrap()).collect();
-        let (foretold, measured) = (numbers[0], numbers[1]);
-        println!("{}: foretold {:.1} MB, measured {:.1}", json["family"], foretold / 1e6, measured / 1e6);
-        assert!((foretold / measured - 1.0).abs() < 0.1, "{json}: {foretold} is not {measured}");
+        let (predicted, measured) = (numbers[0], numbers[1]);
+        println!("{}: predicted {:.1} MB, measured {:.1}", json["family"], predicted / 1e6, measured / 1e6);
+        assert!((predicted / measured - 1.0).abs() < 0.1, "{json}: {predicted} is not {measured}");
     }
 }

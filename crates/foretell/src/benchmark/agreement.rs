@@ -56,7 +56,7 @@ pub struct Report {
 pub struct Agreement {
     /// The proxy as asked for.
     pub name: String,
-    /// Whether it is a mere count.
+    /// Whether it is only a count.
     pub trivial: bool,
     /// Kendall's tau-b.
     pub kendall: Option<f64>,

@@ -5,7 +5,7 @@
 //! train each by the recipe; one in `repeat` again with further seeds, which tells noise from difference
 //! ```
 //!
-//! The table names no time and no machine, so it has the same bits whoever builds it, however often he was stopped.
+//! The table names no time and no machine, so every build gives the same bits, however often it was stopped.
 
 use crate::architecture::Architecture;
 use crate::data::{Data, Tokeniser};

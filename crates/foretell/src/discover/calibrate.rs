@@ -25,7 +25,7 @@ const RESAMPLES: u64 = 1000;
 pub struct Candidate {
     /// The proxy as it is asked for.
     pub label: String,
-    /// Whether it is a mere count.
+    /// Whether it is only a count.
     pub trivial: bool,
     /// Its scores, higher is better.
     pub scores: Vec<f64>,

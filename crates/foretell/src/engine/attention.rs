@@ -80,7 +80,7 @@ pub struct Attention {
     pub scale: f64,
     /// Which keys are seen.
     pub mask: Mask,
-    /// The share of probabilities to be dropped in training; whoever trains draws the factors.
+    /// The share of probabilities to be dropped in training; the trainer draws the factors.
     pub dropout: f64,
 }
 

@@ -89,7 +89,7 @@ pub struct About {
     pub cost: Cost,
     /// Whether the original is lower-is-better: its sign is then turned here.
     pub flipped: bool,
-    /// Whether it is a mere count that every other proxy has to beat.
+    /// Whether it is only a count, which every other proxy has to beat.
     pub trivial: bool,
     /// Options: name, default, meaning.
     pub options: &'static [(&'static str, &'static str, &'static str)],
@@ -125,7 +125,7 @@ impl About {
         published: "",
     };
 
-    /// A card of a mere count, to be completed.
+    /// A card of a count, to be completed.
     pub const BASELINE: About = About { paper: "none: a baseline", trivial: true, ..About::SHAPE };
 
     /// Whether the score depends on what is drawn: weights, inputs, noise.

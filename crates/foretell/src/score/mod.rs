@@ -316,7 +316,7 @@ impl Scorer {
         worker.run(setting, weights, pass)
     }
 
-    /// What identifies a score, whoever computes it.
+    /// What identifies a score on any machine.
     fn key(&self, architecture: &Architecture, request: &Request, seed: u64) -> Option<String> {
         let Options { precision, weights, inputs, .. } = &self.options;
         // What is read from files is not known by its name.

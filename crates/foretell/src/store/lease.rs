@@ -58,7 +58,7 @@ impl Drop for Lease {
         let Some((stop, thread)) = self.beating.take() else { return };
         drop(stop);
         let _ = thread.join();
-        // Whoever finds the row of a process that has ended takes it over: nothing depends on this.
+        // A later process takes over the row of one that has ended: nothing depends on this.
         if let Ok(connection) = Connection::open(&self.path) {
             let _ = connection.busy_timeout(PATIENCE);
             let _ = connection.execute("DELETE FROM leases WHERE study = ?1", [self.study]);

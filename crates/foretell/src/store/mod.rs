@@ -5,7 +5,7 @@
 //! both make the study's hash. What a study is ranked by is packed beside it: the best of a million trials are found
 //! without reading them, and a trial that is read alone is checked against the digest before it.
 //!
-//! Whoever is killed loses what was not yet appended, nothing else. No SQL stands outside this folder.
+//! A process that is killed loses only what was not yet appended. No SQL stands outside this folder.
 
 mod evaluation;
 mod failpoint;

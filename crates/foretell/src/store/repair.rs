@@ -194,7 +194,7 @@ fn trials(connection: &Connection, study: Study) -> Found {
             }
             (next, previous, last) = (number + 1, stored, number);
         }
-        // What comes next cannot be read: whoever follows it cannot be checked.
+        // What comes next cannot be read: the trial after it cannot be checked.
         (next, previous) = (next + 1, None);
     }
     let total = said.unwrap_or(last + 1).max(0) as u64;

@@ -2,7 +2,7 @@
 //!
 //! A study is decided by its [`Settings`] alone. Trials that the store holds already are told instead of scored, so
 //! the same call continues a study that was killed, and ends with the same trials, the same standing and the same hash.
-//! Candidates are stored in their order as they are scored: whoever is killed loses the one that each thread is at, and
+//! Candidates are stored in their order as they are scored: a process that is killed loses the one that each thread is at, and
 //! half a second of others. A candidate that fails is recorded with its kind and never ends a study.
 
 mod answer;

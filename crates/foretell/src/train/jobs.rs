@@ -1,4 +1,4 @@
-//! Many runs, each remembered in a file of its own: whoever is killed loses nothing but the time since a checkpoint.
+//! Many runs, each stored in a file of its own: a run that is killed loses only the time since its last checkpoint.
 //!
 //! A job that is done leaves `NAME.json`; while it runs its checkpoints lie in `NAME/`. Files of several machines may be
 //! copied together. Networks are trained side by side, each by one thread: the bits are the same as with many.

@@ -172,7 +172,7 @@ impl<'d, S: Scalar> Trainer<'d, S> {
 /// Numbers that a thread takes at once.
 const CHUNK: usize = 1 << 16;
 
-/// `sum += part`, the same whoever adds.
+/// `sum += part`, the same bits in every thread.
 fn add<S: Scalar>(part: &[S], sum: &mut [S]) {
     sum.par_chunks_mut(CHUNK).zip(part.par_chunks(CHUNK)).for_each(|(sum, part)| S::accumulate(part, sum));
 }

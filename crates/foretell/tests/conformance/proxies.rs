@@ -176,7 +176,7 @@ fn a_group_takes_options() {
     assert!(Request::parse_list("shape[batch=2],forward[bacth=2]").is_err());
 }
 
-/// Fewer samples than parts are a typed refusal of whoever wants the parts, on every family.
+/// Fewer samples than parts are a typed error of every proxy that needs the parts, on every family.
 #[test]
 fn small_batches_are_scored_or_refused() {
     let scorer = Scorer::new(Request::parse_list("all[batch=1],zico[batch=3]").unwrap(), Options::default());
