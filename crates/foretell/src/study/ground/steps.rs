@@ -206,38 +206,30 @@ impl SpaceMoves<'_> {
 }
 
 /// Lowers a value by the least that brings the point inside its limits, or to its lowest; not where that saves nothing.
-fn lower(near: &Neighbours, meter: &mut LoadMeter, point: &mut Architecture, (position, column): Place) {
-    let values = near.values(point, position, column);
-    let now = index(values, point.row(position)[column]);
-    let (old, before) = (point.row(position).to_vec(), meter.load());
-    let mut set = |to: Option<usize>| {
-        meter.change(point, position, |point| {
-            near.set_row(point, position, &old);
-            to.into_iter().for_each(|to| near.set(point, position, column, values[to]));
-        })
-    };
-    if now == 0 {
-        return;
-    }
-    if set(Some(0)) >= before {
-        set(None);
-        return;
-    }
-    let (mut low, mut high) = (0, now);
-    while low + 1 < high {
-        let middle = low.midpoint(high);
-        if set(Some(middle)) <= 1.0 { low = middle } else { high = middle }
-    }
-    set(Some(low));
+fn lower(near: &Neighbours, meter: &mut LoadMeter, point: &mut Architecture, place: Place) {
+    try_values(near, meter, point, place, |now, _, before, set| {
+        (now > 0 && set(0) < before).then(|| largest_inside(0, now, set))
+    });
 }
 
 /// Raises a value as far as the limits allow and by so many choices at most; not where that costs nothing.
-fn raise(
+fn raise(near: &Neighbours, meter: &mut LoadMeter, point: &mut Architecture, place: Place, most: usize) {
+    try_values(near, meter, point, place, |now, count, before, set| {
+        let next = now + 1;
+        let load = if next < count { set(next) } else { before };
+        let costs = load > before && load <= 1.0;
+        costs.then(|| largest_inside(next, count.min(next.saturating_add(most)), set))
+    });
+}
+
+/// Sets the value at a place to what `choose` settles on, or back. `choose` is given the index of the value, how many there
+/// are, the load, and a function that sets another index and gives the load then.
+fn try_values(
     near: &Neighbours,
     meter: &mut LoadMeter,
     point: &mut Architecture,
     (position, column): Place,
-    most: usize,
+    choose: impl FnOnce(usize, usize, f64, &mut dyn FnMut(usize) -> f64) -> Option<usize>,
 ) {
     let values = near.values(point, position, column);
     let now = index(values, point.row(position)[column]);
@@ -248,20 +240,17 @@ fn raise(
             to.into_iter().for_each(|to| near.set(point, position, column, values[to]));
         })
     };
-    if now + 1 == values.len() {
-        return;
-    }
-    let load = set(Some(now + 1));
-    if load <= before || load > 1.0 {
-        set(None);
-        return;
-    }
-    let (mut low, mut high) = (now + 1, values.len().min((now + 1).saturating_add(most)));
+    let chosen = choose(now, values.len(), before, &mut |to| set(Some(to)));
+    set(chosen);
+}
+
+/// The largest index from `low` up to below `high` that keeps the limits, if `low` does.
+fn largest_inside(mut low: usize, mut high: usize, set: &mut dyn FnMut(usize) -> f64) -> usize {
     while low + 1 < high {
         let middle = low.midpoint(high);
-        if set(Some(middle)) <= 1.0 { low = middle } else { high = middle }
+        if set(middle) <= 1.0 { low = middle } else { high = middle }
     }
-    set(Some(low));
+    low
 }
 
 /// Every column of every position that has a choice.
