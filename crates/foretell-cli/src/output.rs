@@ -69,7 +69,7 @@ pub fn seconds(s: f64) -> String {
 
 /// A pass in words.
 pub fn pass(pass: &foretell::probe::Pass) -> String {
-    use foretell::probe::{Absolute, Derivative, Feed, Loss};
+    use foretell::probe::{Derivative, Feed, Loss, WeightTransform};
     let mut words = vec![if pass.feed == Feed::Ones { "ones".to_owned() } else { "data".to_owned() }];
     if pass.part.1 > 1 {
         words.push(format!("part {} of {}", pass.part.0 + 1, pass.part.1));
@@ -77,8 +77,8 @@ pub fn pass(pass: &foretell::probe::Pass) -> String {
     if pass.noise > 0 {
         words.push(format!("noise {}", f64::from(pass.noise) / 10.0));
     }
-    if pass.absolute != Absolute::Nothing {
-        let redrawn = pass.absolute == Absolute::Redrawn;
+    if pass.weights != WeightTransform::Keep {
+        let redrawn = pass.weights == WeightTransform::Redrawn;
         words.push(if redrawn { "weights redrawn" } else { "magnitudes" }.to_owned());
     }
     for (set, word) in [(pass.train, "dropout"), (pass.unnormed, "norms off"), (pass.double, "f64")] {

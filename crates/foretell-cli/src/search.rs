@@ -154,8 +154,8 @@ fn print_json(view: &View, summary: &Summary, evidence: &[(String, Vec<Evidence>
     object["evidence"] =
         evidence.iter().map(|(score, rows)| json!({"score": score, "tables": rows})).collect();
     if view.objectives().len() > 1 {
-        object["front"] = json!(view.standing.front.len());
-        object["hypervolume"] = json!(view.standing.hypervolume);
+        object["front"] = json!(view.leaderboard.front.len());
+        object["hypervolume"] = json!(view.leaderboard.hypervolume);
     }
     output::line(object);
     Ok(())

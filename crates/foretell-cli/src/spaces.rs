@@ -152,8 +152,8 @@ fn choices(space: &dyn Space, field: &Field) -> Option<String> {
         column += usize::from(other.scope == Scope::Position);
     }
     let lists: Vec<Vec<u32>> = match field.scope {
-        Scope::Whole => vec![definition.head[at].clone()],
-        Scope::List(n) => definition.head[at..at + n].to_vec(),
+        Scope::Whole => vec![definition.globals[at].clone()],
+        Scope::List(n) => definition.globals[at..at + n].to_vec(),
         Scope::Position => match &definition.columns[column] {
             space::Column::Same(choices) => vec![choices.clone()],
             space::Column::Each(lists) => lists.clone(),

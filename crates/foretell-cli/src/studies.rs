@@ -108,12 +108,12 @@ pub fn table(view: &View, trials: &[usize]) -> Result<comfy_table::Table> {
 
 /// The Pareto front, at most `n` rows of it.
 pub fn print_front(view: &View, n: usize) -> Result<()> {
-    let front = &view.standing.front;
+    let front = &view.leaderboard.front;
     output::line(format!(
         "Pareto front: {} of {} candidates, covering {:.3} of the box from the worst to the best values",
         front.len(),
-        view.standing.succeeded().len(),
-        view.standing.hypervolume
+        view.leaderboard.succeeded().len(),
+        view.leaderboard.hypervolume
     ));
     output::line(table(view, &front[..n.min(front.len())])?);
     if front.len() > n {
@@ -175,7 +175,7 @@ pub fn show(args: &Shown, json: bool) -> Result<()> {
     output::line(format!("settings    {}", study.config));
     output::line(format!("provenance  {}", study.provenance));
     output::line(format!("hash        {}", store.hash(study)?));
-    if view.standing.succeeded().len() < view.trials {
+    if view.leaderboard.succeeded().len() < view.trials {
         output::line(format!("failures    {}", failures(&view)?));
     }
     if let Some(row) = view.evaluations.first() {
@@ -217,11 +217,11 @@ pub fn front(args: &Front, json: bool) -> Result<()> {
     let store = open(&args.store)?;
     let view = View::load(&store, &args.study)?;
     if json {
-        let front = &view.standing.front;
+        let front = &view.leaderboard.front;
         let n = args.n.map_or(front.len(), |n| n as usize).min(front.len());
         return front[..n].iter().try_for_each(|trial| {
             let mut object = object(&view, *trial)?;
-            object["knee"] = json!(view.standing.knee == Some(*trial));
+            object["knee"] = json!(view.leaderboard.knee == Some(*trial));
             output::line(object);
             Ok(())
         });

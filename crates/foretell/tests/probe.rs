@@ -208,7 +208,7 @@ fn a_second_pass_takes_no_new_memory_and_repeats_every_bit() {
         let mut space = Workspace::new();
         let mut run = || probe::run(&setting(&architecture), &weights, &pass, &mut space).unwrap();
         let (first, second) = (run(), run());
-        let bits = |s: &probe::Run<f32>| {
+        let bits = |s: &probe::TypedResult<f32>| {
             s.weight_gradients.as_ref().unwrap().data.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
         };
         assert_eq!(bits(&first), bits(&second), "{}", architecture.family().name());

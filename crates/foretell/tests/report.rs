@@ -255,7 +255,7 @@ fn the_winner_of_several_objectives_is_marked_on_the_front() {
     assert!(!front.contains("knee"));
     says(front, &["memory (MB)"]);
     let winner = view.winner().unwrap();
-    assert_eq!(view.standing.knee, Some(winner));
+    assert_eq!(view.leaderboard.knee, Some(winner));
     says(&report.html, &[&format!("Trial {winner} wins: knee of the Pareto front")]);
     let tile = report.html.split("</b> <span>memory (MB) of the winner").next().unwrap();
     let shown: f64 = tile.rsplit("<b>").next().unwrap().parse().unwrap();

@@ -7,7 +7,7 @@ use foretell::architecture::Architecture;
 use foretell::benchmark::Benchmark;
 use foretell::proxy::Request;
 use foretell::score::Options;
-use foretell::search::{self, Ground, Moves, Nth, Outcome, Told, Whole};
+use foretell::search::{self, Nth, Operators, Outcome, SearchContext, Told, Whole};
 use foretell::seed::{Rng, Seed};
 use foretell::space::{self, Bound, Limits};
 use foretell::store::Store;
@@ -96,7 +96,7 @@ impl Field {
         if slot < self.head { slot } else { self.head + (slot - self.head) % self.width }
     }
 
-    fn worth(&self, point: &Point) -> Outcome {
+    fn evaluate(&self, point: &Point) -> Outcome {
         match &self.table {
             Some(table) => {
                 let row = table.iter().find(|(known, _)| known == point).expect("a row of the table");
@@ -143,7 +143,7 @@ impl Field {
     }
 }
 
-impl Moves<Point> for Field {
+impl Operators<Point> for Field {
     fn sample(&self, rng: &mut Rng) -> Point {
         match &self.table {
             Some(table) => table.choose(rng).expect("a table has rows").0.clone(),
@@ -196,11 +196,11 @@ struct Walk<'f> {
     evaluated: Vec<f64>,
 }
 
-impl Ground<Point> for Walk<'_> {
-    fn fresh(
+impl SearchContext<Point> for Walk<'_> {
+    fn propose(
         &mut self,
         rng: &mut Rng,
-        make: &mut dyn FnMut(&dyn Moves<Point>, &mut Rng) -> Point,
+        make: &mut dyn FnMut(&dyn Operators<Point>, &mut Rng) -> Point,
     ) -> Option<Point> {
         let mut tries =
             (0..1000).map(|n| if n < 100 { make(self.field, rng) } else { self.field.sample(rng) });
@@ -218,14 +218,14 @@ impl Ground<Point> for Walk<'_> {
         };
         of.iter().map(|index| value(&told[*index])).collect()
     }
-    fn moves(&self) -> &dyn Moves<Point> {
+    fn operators(&self) -> &dyn Operators<Point> {
         self.field
     }
-    fn worth(&mut self, point: &Point) -> Option<f64> {
+    fn evaluate(&mut self, point: &Point) -> Option<f64> {
         if !matches!(self.field.ablation, Ablation::Proxy | Ablation::NoProxy) {
             return None;
         }
-        let known = Field::additive().worth(point).objectives[0][0];
+        let known = Field::additive().evaluate(point).objectives[0][0];
         self.evaluated.push(known);
         Some(known)
     }
@@ -246,7 +246,7 @@ fn best(field: &Field, algorithm: &str, seed: u64, budget: usize) -> f64 {
         asked.truncate(budget - done);
         done += asked.len();
         let told: Vec<Told<Point>> =
-            asked.into_iter().map(|point| Told { outcome: Some(field.worth(&point)), point }).collect();
+            asked.into_iter().map(|point| Told { outcome: Some(field.evaluate(&point)), point }).collect();
         best = told.iter().map(|told| told.outcome.as_ref().unwrap().objectives[0][0]).fold(best, f64::max);
         searcher.tell(told);
     }
@@ -265,7 +265,7 @@ fn mean(field: &Field, algorithm: &str, seeds: u64, budget: usize) -> (f64, f64)
 fn every_searcher_beats_random_on_a_sum_over_blocks() {
     let field = Field::additive();
     let optimum: f64 = (0..12)
-        .map(|block| (0..8).map(|v| field.worth(&vec![v; 12]).blocks[block][0]).fold(0.0, f64::max))
+        .map(|block| (0..8).map(|v| field.evaluate(&vec![v; 12]).blocks[block][0]).fold(0.0, f64::max))
         .sum();
     let random = mean(&field, "random", 20, 600);
     println!("optimum {optimum:.3}; random {:.3} ± {:.3}", random.0, random.1);

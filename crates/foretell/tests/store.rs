@@ -5,7 +5,7 @@ use foretell::score::Options;
 use foretell::seed::Seed;
 use foretell::space;
 use foretell::store::{Score, Store, Trial, repair};
-use foretell::study::{self, Objective, Settings, Standing};
+use foretell::study::{self, Leaderboard, Objective, Settings};
 use rand::RngExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ fn settings(budget: u64) -> Settings {
 }
 
 /// A sound store of 40 trials, its bytes, and its trials without their times.
-fn sound(path: &Path) -> (Vec<u8>, Vec<Trial>) {
+fn intact(path: &Path) -> (Vec<u8>, Vec<Trial>) {
     let mut store = Store::open(path).unwrap();
     study::run(&settings(40), Options::default(), &mut store, Some("a"), "", &()).unwrap();
     let trials = read(&store).unwrap();
@@ -80,7 +80,7 @@ fn rounds() -> u32 {
 fn damage_is_named_and_repaired() {
     let folder = Folder::new("damage");
     let path = folder.0.join("store.db");
-    let (bytes, written) = sound(&path);
+    let (bytes, written) = intact(&path);
     let mut rng = Seed(1).stream("damage", 0);
     let (mut cut, mut flipped, mut repaired, mut kept, mut salvaged) = (0, 0, 0, 0, 0);
     for round in 0..rounds() {
@@ -136,7 +136,7 @@ fn damage_is_named_and_repaired() {
 fn a_repaired_study_goes_on_to_the_same_end() {
     let folder = Folder::new("repaired");
     let path = folder.0.join("store.db");
-    let (mut bytes, written) = sound(&path);
+    let (mut bytes, written) = intact(&path);
     let hash = |store: &Store| store.hash(&store.find("a").unwrap().unwrap()).unwrap();
     let undisturbed = hash(&Store::read(&path).unwrap());
     let id = written[20].id.as_bytes();
@@ -198,10 +198,10 @@ fn a_million_trials_are_opened_and_ranked_at_once() {
         let best = time("best, front, opening included", &mut || {
             let store = Store::read(&path).unwrap();
             let study = store.find("a").unwrap().unwrap();
-            let standing = Standing::new(objectives, &store.ranks(&study).unwrap()).unwrap();
-            let best = standing.best(20);
+            let leaderboard = Leaderboard::new(objectives, &store.ranks(&study).unwrap()).unwrap();
+            let best = leaderboard.best(20);
             assert_eq!(store.trial(&study, best[0] as u64).unwrap().number, best[0] as u64);
-            standing.front.iter().for_each(|trial| drop(store.trial(&study, *trial as u64).unwrap()));
+            leaderboard.front.iter().for_each(|trial| drop(store.trial(&study, *trial as u64).unwrap()));
         });
         assert!(best < 0.3, "best and front took {best} s");
     }
@@ -212,7 +212,7 @@ fn a_million_trials_are_opened_and_ranked_at_once() {
 fn newer_schemas_and_other_programs_are_refused() {
     let folder = Folder::new("newer");
     let path = folder.0.join("store.db");
-    let (mut bytes, _) = sound(&path);
+    let (mut bytes, _) = intact(&path);
     // The user version is the big-endian integer at byte 60 of the header.
     bytes[60..64].copy_from_slice(&9_u32.to_be_bytes());
     std::fs::write(&path, &bytes).unwrap();

@@ -5,7 +5,7 @@
 use foretell::score::Options;
 use foretell::space::{self, Bound, Limits};
 use foretell::store::{Ranks, Store, Trial};
-use foretell::study::{self, Settings, Standing};
+use foretell::study::{self, Leaderboard, Settings};
 use std::time::Instant;
 
 /// Candidates of memetic; random search gets ten times as many.
@@ -37,8 +37,8 @@ fn trials(preset: &str, share: u64, score: &str, algorithm: &str, seed: u64, bud
 fn places(settings: &Settings, first: &[Trial], second: &[Trial]) -> (usize, usize) {
     let all: Vec<Trial> = first.iter().chain(second).cloned().collect();
     let ranks = Ranks::of(&all).expect("the trials are those of one study");
-    let standing = Standing::new(&settings.objectives, &ranks).expect("the score is known");
-    let order = standing.best(all.len());
+    let leaderboard = Leaderboard::new(&settings.objectives, &ranks).expect("the score is known");
+    let order = leaderboard.best(all.len());
     let place = |of_first: bool| order.iter().position(|trial| (*trial < first.len()) == of_first);
     (place(true).map_or(0, |place| place + 1), place(false).map_or(0, |place| place + 1))
 }

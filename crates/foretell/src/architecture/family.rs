@@ -101,17 +101,17 @@ pub trait Family: Sync {
     fn read(&self, object: &Map<String, Value>, template: Option<&Template>) -> Result<Vec<u32>> {
         let Card { fields, positions, .. } = self.card();
         let depth = if let Positions::Layers(key) = positions { Some(*key) } else { None };
-        let head = read_head(fields, depth, object, template)?;
-        let slots: Vec<u32> = head.iter().map(|value| value.unwrap_or(0)).collect();
-        read_rows(fields, object, template, head, positions.count(fields, &slots))
+        let globals = read_globals(fields, depth, object, template)?;
+        let slots: Vec<u32> = globals.iter().map(|value| value.unwrap_or(0)).collect();
+        read_rows(fields, object, template, globals, positions.count(fields, &slots))
     }
 }
 
 impl Positions {
     /// How many positions the values outside them imply.
-    pub fn count(&self, fields: &[Field], head: &[u32]) -> usize {
+    pub fn count(&self, fields: &[Field], globals: &[u32]) -> usize {
         match self {
-            Positions::Layers(key) => head[super::field::offset(fields, key)] as usize,
+            Positions::Layers(key) => globals[super::field::offset(fields, key)] as usize,
             Positions::Stages(n) => *n,
             Positions::Nodes => 0,
         }
@@ -162,61 +162,63 @@ pub(super) fn wrong(field: &Field, message: String) -> Error {
 }
 
 /// The values outside the positions; a missing depth is taken from the length of the per-position lists.
-pub(super) fn read_head(
+pub(super) fn read_globals(
     fields: &[Field],
     depth: Option<&str>,
     object: &Map<String, Value>,
     template: Option<&Template>,
 ) -> Result<Vec<Option<u32>>> {
-    let mut head = Vec::new();
+    let mut globals = Vec::new();
     let listed = fields.iter().filter(|field| field.scope == Scope::Position).find_map(|field| {
         value_of(field, object).ok().flatten().and_then(Value::as_array).map(|list| list.len() as u32)
     });
     for field in fields {
         let given = value_of(field, object)?;
         let fallback = |at: usize, i: usize| {
-            template.and_then(|template| template.head[at]).or_else(|| field.default_at(i))
+            template.and_then(|template| template.globals[at]).or_else(|| field.default_at(i))
         };
-        let at = head.len();
+        let at = globals.len();
         match (field.scope, given) {
             (Scope::Position, _) => {}
-            (Scope::Whole, Some(value)) => head.push(Some(field.read(value).map_err(|e| wrong(field, e))?)),
+            (Scope::Whole, Some(value)) => {
+                globals.push(Some(field.read(value).map_err(|e| wrong(field, e))?))
+            }
             (Scope::Whole, None) if depth == Some(field.key) && listed.is_some() => {
                 let depth = listed.unwrap_or_default();
-                head.push(Some(field.read(&depth.into()).map_err(|e| wrong(field, e))?));
+                globals.push(Some(field.read(&depth.into()).map_err(|e| wrong(field, e))?));
             }
-            (Scope::Whole, None) => head.push(fallback(at, 0)),
-            (Scope::List(n), None) => head.extend((0..n).map(|i| fallback(at + i, i))),
+            (Scope::Whole, None) => globals.push(fallback(at, 0)),
+            (Scope::List(n), None) => globals.extend((0..n).map(|i| fallback(at + i, i))),
             (Scope::List(n), Some(Value::Array(list))) if list.len() <= n => {
                 for value in list {
-                    head.push(Some(field.read(value).map_err(|e| wrong(field, e))?));
+                    globals.push(Some(field.read(value).map_err(|e| wrong(field, e))?));
                 }
                 // A shorter list is legal where "none" is: the rest is empty.
                 let rest = field.read(&Value::Null).ok();
                 if list.len() < n && rest.is_none() {
                     return Err(wrong(field, format!("has {} entries, {n} are needed", list.len())));
                 }
-                head.extend(std::iter::repeat_n(rest, n - list.len()));
+                globals.extend(std::iter::repeat_n(rest, n - list.len()));
             }
             (Scope::List(n), Some(value)) => {
                 return Err(wrong(field, format!("{value} is not a list of {n} entries")));
             }
         }
     }
-    Ok(head)
+    Ok(globals)
 }
 
-/// Completes the head with one row per position.
+/// Completes the globals with one row per position.
 pub(super) fn read_rows(
     fields: &[Field],
     object: &Map<String, Value>,
     template: Option<&Template>,
-    head: Vec<Option<u32>>,
+    globals: Vec<Option<u32>>,
     positions: usize,
 ) -> Result<Vec<u32>> {
-    let mut values = Vec::with_capacity(head.len() + positions * 4);
+    let mut values = Vec::with_capacity(globals.len() + positions * 4);
     let slots = fields.iter().flat_map(|field| std::iter::repeat_n(field, field.width()));
-    for (field, value) in slots.zip(head) {
+    for (field, value) in slots.zip(globals) {
         values.push(value.ok_or_else(|| wrong(field, format!("is missing: {}", field.doc)))?);
     }
     let columns =
@@ -247,13 +249,13 @@ pub(super) fn write_fields(architecture: &Architecture, object: &mut Map<String,
     let (mut at, mut column) = (0, 0);
     for field in architecture.family().fields() {
         let value = match field.scope {
-            Scope::Whole if field.unsaid && Some(architecture.head()[at]) == field.default => {
+            Scope::Whole if field.unsaid && Some(architecture.globals()[at]) == field.default => {
                 at += 1;
                 continue;
             }
-            Scope::Whole => field.write(architecture.head()[at]),
+            Scope::Whole => field.write(architecture.globals()[at]),
             Scope::List(n) => {
-                let list = architecture.head()[at..at + n].iter().map(|value| field.write(*value));
+                let list = architecture.globals()[at..at + n].iter().map(|value| field.write(*value));
                 Value::Array(list.filter(|value| !value.is_null()).collect())
             }
             Scope::Position => {

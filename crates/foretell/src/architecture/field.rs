@@ -273,11 +273,11 @@ macro_rules! schema {
         impl $view<'_> {
             $( $(#[doc = $wdoc])* pub fn $whole(&self) -> u64 {
                 const AT: usize = $crate::architecture::field::offset(FIELDS, stringify!($whole));
-                u64::from(self.0.head()[AT])
+                u64::from(self.0.globals()[AT])
             } )*
             $( $(#[doc = $ldoc])* pub fn $list(&self, i: usize) -> u64 {
                 const AT: usize = $crate::architecture::field::offset(FIELDS, stringify!($list));
-                u64::from(self.0.head()[AT + i])
+                u64::from(self.0.globals()[AT + i])
             } )*
             $( $(#[doc = $pdoc])* pub fn $position(&self, position: usize) -> u64 {
                 const AT: usize = $crate::architecture::field::offset(FIELDS, stringify!($position));

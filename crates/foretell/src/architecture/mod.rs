@@ -82,7 +82,7 @@ pub fn family(name: &str) -> Result<&'static dyn Family> {
 pub struct Architecture {
     space: Arc<str>,
     family: &'static dyn Family,
-    head: usize,
+    globals: usize,
     values: Vec<u32>,
 }
 
@@ -114,8 +114,8 @@ impl Architecture {
 
     /// An architecture whose values are known to be right.
     pub(crate) fn unchecked(space: Arc<str>, family: &'static dyn Family, values: Vec<u32>) -> Self {
-        let head = family.fields().iter().map(Field::width).sum();
-        Architecture { space, family, head, values }
+        let globals = family.fields().iter().map(Field::width).sum();
+        Architecture { space, family, globals, values }
     }
 
     /// All rules of the family.
@@ -146,29 +146,29 @@ impl Architecture {
     }
 
     /// The values outside the positions, in field order.
-    pub fn head(&self) -> &[u32] {
-        &self.values[..self.head]
+    pub fn globals(&self) -> &[u32] {
+        &self.values[..self.globals]
     }
 
     /// The values of one layer, stage or node.
     pub fn row(&self, position: usize) -> &[u32] {
         let width = self.family.row_width();
-        &self.values[self.head + position * width..][..width]
+        &self.values[self.globals + position * width..][..width]
     }
 
     pub(crate) fn row_mut(&mut self, position: usize) -> &mut [u32] {
-        let (head, width) = (self.head, self.family.row_width());
-        &mut self.values[head + position * width..][..width]
+        let (globals, width) = (self.globals, self.family.row_width());
+        &mut self.values[globals + position * width..][..width]
     }
 
-    /// All values, head first.
+    /// All values, globals first.
     pub fn values(&self) -> &[u32] {
         &self.values
     }
 
     /// Layers, stages or nodes.
     pub fn positions(&self) -> usize {
-        (self.values.len() - self.head) / self.family.row_width().max(1)
+        (self.values.len() - self.globals) / self.family.row_width().max(1)
     }
 
     /// Parameters, in all and by part.
@@ -324,7 +324,7 @@ impl Architecture {
 #[derive(Debug, Clone, Default)]
 pub struct Template {
     /// Values outside the positions, where fixed.
-    pub head: Vec<Option<u32>>,
+    pub globals: Vec<Option<u32>>,
     /// Values of a position's fields, where fixed for all positions.
     pub row: Vec<Option<u32>>,
 }

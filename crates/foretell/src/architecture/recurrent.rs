@@ -8,7 +8,7 @@
 //!
 //! Paper: *NAS-Bench-NLP* (Klyuchnikov et al., IEEE Access 2022).
 
-use super::family::{read_head, read_rows, value_of, write_fields, wrong};
+use super::family::{read_globals, read_rows, value_of, write_fields, wrong};
 use super::field::{count, dim, name, schema};
 use super::{
     Architecture, Block, Card, Counter, Form, Init, MAX_LAYERS, Positions, Role, Template, Tensor, Visitor,
@@ -476,9 +476,9 @@ impl super::Family for Family {
                 format!("is {given}, but the nodes give {} states", recipe.results.len()),
             ));
         }
-        let mut head = read_head(&FIELDS[..6], None, object, template)?;
-        head[5] = Some(recipe.results.len() as u32);
-        let mut values = read_rows(&FIELDS[..6], object, template, head, 0)?;
+        let mut globals = read_globals(&FIELDS[..6], None, object, template)?;
+        globals[5] = Some(recipe.results.len() as u32);
+        let mut values = read_rows(&FIELDS[..6], object, template, globals, 0)?;
         values.extend(recipe.rows());
         Ok(values)
     }

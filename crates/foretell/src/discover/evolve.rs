@@ -1,10 +1,10 @@
 //! Searching formulas with the searchers that search architectures.
 
-use super::rules::{self, Census, Rule, canonical};
+use super::pruning::{self, Census, Rule, canonical};
 use super::{Bank, Measure, Yardstick};
 use crate::error::Result;
 use crate::proxy::{Aggregate, Binary, Branch, Formula, Statistic, Unary};
-use crate::search::{self, Ground, Moves, Nth, Outcome, Told, Whole};
+use crate::search::{self, Nth, Operators, Outcome, SearchContext, Told, Whole};
 use crate::seed::{Rng, Seed};
 use rand::RngExt;
 use rand::seq::IndexedRandom;
@@ -129,8 +129,8 @@ pub struct Found {
 pub fn evolve(bank: &Bank, rows: &[usize], truth: &[f64], how: &Evolution) -> Result<Found> {
     let yardstick = Yardstick::new(truth, how.measure);
     let mut searcher = search::parse::<Formula>(&how.algorithm)?;
-    let mut ground = FormulaGround {
-        moves: FormulaMoves { preset: how.preset, unaries: how.unaries, parents: RefCell::default() },
+    let mut context = FormulaGround {
+        operators: FormulaMoves { preset: how.preset, unaries: how.unaries, parents: RefCell::default() },
         pruning: how.pruning,
         seen: HashSet::new(),
         census: Census::new(),
@@ -140,12 +140,12 @@ pub fn evolve(bank: &Bank, rows: &[usize], truth: &[f64], how: &Evolution) -> Re
     let (mut curve, mut evaluated, mut wins, mut children) = (Vec::new(), 0, 0, 0);
     let mut fitness_of = rustc_hash::FxHashMap::default();
     for generation in 0.. {
-        ground.born.clear();
-        let asked = searcher.ask(&mut ground, &mut Seed(how.seed).stream("discover", generation));
+        context.born.clear();
+        let asked = searcher.ask(&mut context, &mut Seed(how.seed).stream("discover", generation));
         if asked.is_empty() || evaluated >= how.budget {
             break;
         }
-        let born = std::mem::take(&mut ground.born);
+        let born = std::mem::take(&mut context.born);
         let mut told = Vec::new();
         for (point, parents) in asked.into_iter().zip(born) {
             let formula = match how.pruning {
@@ -154,9 +154,9 @@ pub fn evolve(bank: &Bank, rows: &[usize], truth: &[f64], how: &Evolution) -> Re
             };
             let all = bank.scores(&formula);
             let scores: Vec<f64> = rows.iter().map(|row| all[*row]).collect();
-            let agreement = match rules::rejected(&scores).filter(|_| how.pruning) {
+            let agreement = match pruning::rejected(&scores).filter(|_| how.pruning) {
                 Some(rule) => {
-                    *ground.census.entry(rule).or_insert(0) += 1;
+                    *context.census.entry(rule).or_insert(0) += 1;
                     None
                 }
                 None => yardstick.agreement(&scores, &mut Vec::new()),
@@ -190,7 +190,7 @@ pub fn evolve(bank: &Bank, rows: &[usize], truth: &[f64], how: &Evolution) -> Re
         top: found,
         curve,
         winning_rate: (children > 0).then(|| wins as f64 / children as f64),
-        census: ground.census,
+        census: context.census,
         evaluated,
     })
 }
@@ -239,7 +239,7 @@ impl FormulaMoves {
     }
 }
 
-impl Moves<Formula> for FormulaMoves {
+impl Operators<Formula> for FormulaMoves {
     fn sample(&self, rng: &mut Rng) -> Formula {
         let branches = [0, 1].map(|_| Branch {
             input: self.input(rng),
@@ -311,7 +311,7 @@ impl Moves<Formula> for FormulaMoves {
 
 /// All formulas that were not asked for yet.
 struct FormulaGround {
-    moves: FormulaMoves,
+    operators: FormulaMoves,
     pruning: bool,
     seen: HashSet<Formula>,
     census: Census,
@@ -335,17 +335,18 @@ impl FormulaGround {
     }
 }
 
-impl Ground<Formula> for FormulaGround {
-    fn fresh(
+impl SearchContext<Formula> for FormulaGround {
+    fn propose(
         &mut self,
         rng: &mut Rng,
-        make: &mut dyn FnMut(&dyn Moves<Formula>, &mut Rng) -> Formula,
+        make: &mut dyn FnMut(&dyn Operators<Formula>, &mut Rng) -> Formula,
     ) -> Option<Formula> {
         for attempt in 0..TRIES + SAMPLES {
-            self.moves.parents.borrow_mut().clear();
-            let formula = if attempt < TRIES { make(&self.moves, rng) } else { self.moves.sample(rng) };
+            self.operators.parents.borrow_mut().clear();
+            let formula =
+                if attempt < TRIES { make(&self.operators, rng) } else { self.operators.sample(rng) };
             if self.admits(&formula) {
-                self.born.push(self.moves.parents.borrow().clone());
+                self.born.push(self.operators.parents.borrow().clone());
                 return Some(formula);
             }
         }
@@ -364,7 +365,7 @@ impl Ground<Formula> for FormulaGround {
         of.iter().map(one).collect()
     }
 
-    fn moves(&self) -> &dyn Moves<Formula> {
-        &self.moves
+    fn operators(&self) -> &dyn Operators<Formula> {
+        &self.operators
     }
 }

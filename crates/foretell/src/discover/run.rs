@@ -45,7 +45,7 @@ pub struct Plan {
 
 /// How a formula that was not found by this method stands on a sample.
 #[derive(Debug, Clone, Serialize)]
-pub struct Standing {
+pub struct Leaderboard {
     /// The formula.
     pub formula: String,
     /// Its fitness on the sample, in the better direction.
@@ -76,7 +76,7 @@ pub struct Part {
     /// What each pruning rule decided.
     pub census: Vec<(&'static str, u64)>,
     /// The winner of evolution beside an exhaustive ranking, and the published winners.
-    pub others: Vec<Standing>,
+    pub others: Vec<Leaderboard>,
     /// Trivial counts on the same test networks: name, tau, rho.
     pub baselines: Vec<(&'static str, Option<f64>, Option<f64>)>,
     /// Wall time of the search.
@@ -213,9 +213,9 @@ fn one(
     let (fittest, reached) = top.first().cloned().ok_or_else(none)?;
     let (chosen, sample) = choose(bank, &top, &split.validation, &facts.truth, how.measure)
         .unwrap_or((fittest.clone(), reached));
-    let standing = |(place, formula): (usize, &Formula)| {
+    let leaderboard = |(place, formula): (usize, &Formula)| {
         let fitness = fitness(formula);
-        Standing {
+        Leaderboard {
             formula: formula.to_string(),
             fitness,
             better: better.as_ref().map(|better| better[place]),
@@ -237,7 +237,7 @@ fn one(
         curve: steps(&found.curve),
         winning_rate: found.winning_rate,
         census: found.census.iter().map(|(rule, count)| (rule.name(), *count)).collect(),
-        others: others.iter().enumerate().map(standing).collect(),
+        others: others.iter().enumerate().map(leaderboard).collect(),
         baselines: counts.iter().map(baseline).collect(),
         seconds,
     })

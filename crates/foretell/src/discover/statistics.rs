@@ -6,7 +6,7 @@
 
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};
-use crate::proxy::{About, Cost, Proxy, Request, Score, Sheet, Signals, Statistic};
+use crate::proxy::{About, Cost, Proxy, ProxyInput, Request, Score, Sheet, Statistic};
 use crate::score::{Options, Scorer};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -222,7 +222,7 @@ impl Proxy for Recorder {
     fn needs(&self, _: &Architecture) -> Vec<crate::probe::Pass> {
         Statistic::ALL.iter().filter_map(|statistic| statistic.pass()).collect()
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let list = |statistic: &Statistic| match statistic.elements(seen) {
             Ok(elements) => {
                 let kept = elements.iter().map(|element| {

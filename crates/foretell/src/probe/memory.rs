@@ -1,7 +1,7 @@
 //! What a pass will need, found by running it over numbers without content.
 
 use super::run::run_on;
-use super::{Absolute, Derivative, Fold, Pass, Setting, input};
+use super::{Derivative, Fold, Pass, Setting, WeightTransform, input};
 use crate::engine::blank::Blank;
 use crate::engine::buffer::Workspace;
 use crate::engine::scalar::Scalar;
@@ -12,8 +12,8 @@ use crate::network::{Input, Layout, Weights};
 /// between layers, what is kept. The products' packing buffers, a few MB at most, are not counted.
 pub fn peak_bytes<S: Scalar>(setting: &Setting, pass: &Pass) -> Result<u64> {
     let weights: Weights<Blank> = Weights::zeros(Layout::of(setting.architecture));
-    let (mut space, copies) = (Workspace::new(), if pass.absolute == Absolute::Nothing { 1 } else { 2 });
-    let pass = Pass { absolute: Absolute::Nothing, ..pass.clone() };
+    let (mut space, copies) = (Workspace::new(), if pass.weights == WeightTransform::Keep { 1 } else { 2 });
+    let pass = Pass { weights: WeightTransform::Keep, ..pass.clone() };
     let fed = input(setting, &pass)?;
     let seen = run_on(setting, &weights, &pass, &fed, &mut space)?;
     let pixels = if let Input::Images { pixels, .. } = &fed { pixels.len() } else { 0 };

@@ -5,16 +5,16 @@ mod inputs;
 mod layers;
 mod memory;
 mod pass;
+mod result;
 mod run;
-mod seen;
 
 pub use derivative::{hessian_vector_product, jacobian_vector_product, per_sample};
 pub use inputs::{Inputs, input};
 pub use layers::Layers;
 pub use memory::{peak_bytes, within};
-pub use pass::{Absolute, Derivative, Feed, Fold, Loss, Pass, Signal, Trace};
-pub use run::{Matrix, Run, natural, run, run_on};
-pub use seen::{AnyWeights, Kept, Number, Numbers, Seen, View};
+pub use pass::{Derivative, Feed, Fold, Loss, Pass, Signal, Trace, WeightTransform};
+pub use result::{AnyWeights, KeptValue, Number, Numbers, PassResult, View};
+pub use run::{Matrix, TypedResult, natural, run, run_on};
 
 use crate::architecture::Architecture;
 use crate::engine::buffer::Workspace;
@@ -51,31 +51,31 @@ pub struct Worker<S> {
 
 impl<S: Number> Worker<S> {
     /// Runs one pass, whatever it differentiates.
-    pub fn run(&mut self, setting: &Setting, weights: &Weights<S>, pass: &Pass) -> Result<Seen> {
+    pub fn run(&mut self, setting: &Setting, weights: &Weights<S>, pass: &Pass) -> Result<PassResult> {
         let start = Instant::now();
         let mut seen = match pass.derivative {
             Derivative::Values | Derivative::Weights => {
-                Seen::of(run(setting, weights, pass, &mut self.space)?)
+                PassResult::of(run(setting, weights, pass, &mut self.space)?)
             }
             Derivative::Samples(fold, layers) => {
-                let absolute = run::replaced(setting, weights, pass.absolute);
-                let weights = absolute.as_ref().unwrap_or(weights);
-                let plain = Pass { absolute: Absolute::Nothing, ..pass.clone() };
+                let replaced = run::replaced(setting, weights, pass.weights);
+                let weights = replaced.as_ref().unwrap_or(weights);
+                let plain = Pass { weights: WeightTransform::Keep, ..pass.clone() };
                 let numbers = derivative::folded(setting, weights, &plain, (fold, layers), &mut self.space)?;
-                Seen { numbers, ..Seen::default() }
+                PassResult { numbers, ..PassResult::default() }
             }
             Derivative::Hessian(layers) => {
                 let spaces = (&mut self.space, &mut self.dual);
                 let product = derivative::hessian_gradient(setting, weights, pass, layers, spaces)?;
-                Seen { gradients: Some(S::own(product.data)), ..Seen::default() }
+                PassResult { gradients: Some(S::own(product.data)), ..PassResult::default() }
             }
             Derivative::Trace(trace) => {
                 let traces = derivative::trace(setting, weights, pass, trace, &mut self.space)?;
-                Seen { traces, ..Seen::default() }
+                PassResult { traces, ..PassResult::default() }
             }
             Derivative::Curve { points, circles } => {
                 let numbers = derivative::curve(setting, weights, pass, (points, circles), &mut self.dual)?;
-                Seen { numbers, ..Seen::default() }
+                PassResult { numbers, ..PassResult::default() }
             }
         };
         seen.seconds = start.elapsed().as_secs_f64();
@@ -91,7 +91,7 @@ impl<S: Number> Worker<S> {
     }
 
     /// Takes the large buffers of what was seen back, for the next candidate.
-    pub fn give(&mut self, seen: Seen) {
+    pub fn give(&mut self, seen: PassResult) {
         let kept = seen.values.into_iter().map(|(_, kept)| kept.numbers);
         kept.chain(seen.gradients).for_each(|numbers| S::reclaim(numbers, &mut self.space));
     }

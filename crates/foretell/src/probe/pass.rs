@@ -35,17 +35,17 @@ pub enum Loss {
     Target,
 }
 
-/// Which weights are replaced: by their magnitudes, or by others.
+/// What is done to the weights before a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Absolute {
-    /// None.
+pub enum WeightTransform {
+    /// Nothing.
     #[default]
-    Nothing,
-    /// Position tables and class tokens alone, which is what a released program does.
-    Positions,
-    /// Every stored tensor.
-    Everything,
-    /// Linear maps and convolutions are drawn anew, standard normal.
+    Keep,
+    /// Position tables and class tokens become their magnitudes, as in a released program.
+    PositionMagnitudes,
+    /// Every stored tensor becomes its magnitudes.
+    Magnitudes,
+    /// Linear maps and convolutions are redrawn, standard normal.
     Redrawn,
 }
 
@@ -145,8 +145,8 @@ pub struct Pass {
     pub derivative: Derivative,
     /// Whether dropout is drawn, as in training.
     pub train: bool,
-    /// Which weights are replaced.
-    pub absolute: Absolute,
+    /// What is done to the weights first.
+    pub weights: WeightTransform,
     /// Whether normalisations are the identity.
     pub unnormed: bool,
     /// Whether masked positions are raised, as a released program does.
@@ -170,7 +170,7 @@ impl Pass {
             loss: Loss::None,
             derivative: Derivative::Values,
             train: false,
-            absolute: Absolute::Nothing,
+            weights: WeightTransform::Keep,
             unnormed: false,
             leaking: false,
             noise: 0,
@@ -186,8 +186,8 @@ impl Pass {
 
     /// The linearised network of synflow and DSS: magnitudes, one sample of ones, the sum of the outputs.
     pub fn linearised() -> Self {
-        let (feed, absolute) = (Feed::Ones, Absolute::Everything);
-        Pass { feed, batch: 1, absolute, ..Self::backward(Loss::Sum) }
+        let (feed, weights) = (Feed::Ones, WeightTransform::Magnitudes);
+        Pass { feed, batch: 1, weights, ..Self::backward(Loss::Sum) }
     }
 
     /// The same, keeping a signal too.

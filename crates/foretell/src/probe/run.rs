@@ -1,7 +1,7 @@
 //! One run through a network in one precision.
 
 use super::inputs::input;
-use super::{Absolute, Derivative, Feed, Loss, Pass, Setting, Signal};
+use super::{Derivative, Feed, Loss, Pass, Setting, Signal, WeightTransform};
 use crate::architecture::{Architecture, Form, Role};
 use crate::engine::buffer::Workspace;
 use crate::engine::cross_entropy::cross_entropy;
@@ -15,7 +15,7 @@ use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
 /// What was seen in one precision.
-pub struct Run<S> {
+pub struct TypedResult<S> {
     /// The loss, if there was one.
     pub loss: Option<S>,
     /// The gradients of all weights, if they were asked for.
@@ -63,18 +63,19 @@ pub fn natural(loss: Loss, architecture: &Architecture) -> Loss {
 pub(super) fn replaced<S: Scalar>(
     setting: &Setting,
     weights: &Weights<S>,
-    absolute: Absolute,
+    transform: WeightTransform,
 ) -> Option<Weights<S>> {
-    if absolute == Absolute::Nothing {
+    if transform == WeightTransform::Keep {
         return None;
     }
     let mut copy = weights.clone();
     for (param, tensor) in weights.layout.tensors() {
         let data = copy.get_mut(param);
-        match absolute {
-            Absolute::Positions if !matches!(tensor.role, Role::Position | Role::ClassToken) => {}
-            Absolute::Redrawn if tensor.form == Form::Vector => {}
-            Absolute::Redrawn => {
+        match transform {
+            WeightTransform::PositionMagnitudes
+                if !matches!(tensor.role, Role::Position | Role::ClassToken) => {}
+            WeightTransform::Redrawn if tensor.form == Form::Vector => {}
+            WeightTransform::Redrawn => {
                 let mut rng = setting.seed.stream(&tensor.name(), 1);
                 data.iter_mut().for_each(|x| *x = S::from_f64(StandardNormal.sample(&mut rng)));
             }
@@ -164,7 +165,7 @@ pub fn run<S: Scalar>(
     weights: &Weights<S>,
     pass: &Pass,
     space: &mut Workspace<S>,
-) -> Result<Run<S>> {
+) -> Result<TypedResult<S>> {
     run_on(setting, weights, pass, &input(setting, pass)?, space)
 }
 
@@ -175,9 +176,9 @@ pub fn run_on<S: Scalar>(
     pass: &Pass,
     fed: &Input<S>,
     space: &mut Workspace<S>,
-) -> Result<Run<S>> {
-    let absolute = replaced(setting, weights, pass.absolute);
-    let weights = absolute.as_ref().unwrap_or(weights);
+) -> Result<TypedResult<S>> {
+    let replaced = replaced(setting, weights, pass.weights);
+    let weights = replaced.as_ref().unwrap_or(weights);
     let apart = pass.keep.contains(&Signal::BlockGradients);
     let record = pass.loss != Loss::None || apart;
     // Gradients come from the workspace too: who is done with them may give them back.
@@ -194,7 +195,7 @@ pub fn run_on<S: Scalar>(
         kept.push((mark, Matrix::copy(tape.get(value), buffer)));
     }
     let mut seen =
-        Run { loss: None, weight_gradients: None, kept, gradients: Vec::new(), batch: fed.batch() };
+        TypedResult { loss: None, weight_gradients: None, kept, gradients: Vec::new(), batch: fed.batch() };
     if !record {
         tape.close();
         return Ok(seen);

@@ -71,7 +71,7 @@ impl Proxy for AttentionConfidence {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![self.pass()]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let observed = seen.pass(&self.pass())?;
         let mut terms = Vec::new();
         if self.of == Of::Map {

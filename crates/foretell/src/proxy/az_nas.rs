@@ -50,7 +50,7 @@ impl Proxy for AzNas {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![pass()]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let observed = seen.pass(&pass())?;
         let blocks = observed.kept(|mark| if let Mark::Block(block) = mark { Some(block) } else { None });
         let mut terms = Vec::new();

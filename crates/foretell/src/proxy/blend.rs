@@ -63,7 +63,7 @@ impl Proxy for Blend {
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         self.members.iter().flat_map(|(_, request)| request.needs(architecture)).collect()
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let part = |(_, request): &(f64, Request)| match request.about().drawn() {
             true => Ok(request.score(seen)?.value),
             false => request.of_shape(seen.architecture),

@@ -7,7 +7,7 @@
 //! - Paper: LiteTransformerSearch (Javaheripi et al., NeurIPS 2022).
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: cells of recurrent networks count as their one part.
-use super::{About, Proxy, Score, Signals};
+use super::{About, Proxy, ProxyInput, Score};
 use crate::architecture::Part;
 use crate::error::Result;
 use serde::Deserialize;
@@ -27,7 +27,7 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for DecoderParams {
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let params = seen.architecture.params();
         Ok(Score::from(
             (params.part(Part::Attention) + params.part(Part::Ffn) + params.part(Part::Cell)) as f64,

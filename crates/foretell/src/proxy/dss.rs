@@ -29,7 +29,7 @@ pub struct Dss {
 #[serde(rename_all = "kebab-case")]
 enum Product {
     #[default]
-    Absolute,
+    WeightTransform,
     Signed,
 }
 
@@ -37,7 +37,7 @@ enum Product {
 #[serde(rename_all = "kebab-case")]
 enum Taken {
     #[default]
-    Absolute,
+    WeightTransform,
     Signed,
 }
 
@@ -84,12 +84,16 @@ pub(super) const OPTIONS: &[(&str, &str, &str)] = &[
 
 impl Dss {
     pub(super) fn pass(&self, architecture: &Architecture) -> Pass {
-        let absolute = if self.weights == Taken::Signed { Absolute::Positions } else { Absolute::Everything };
-        Pass { absolute, ..linearised(architecture) }
+        let weights = if self.weights == Taken::Signed {
+            WeightTransform::PositionMagnitudes
+        } else {
+            WeightTransform::Magnitudes
+        };
+        Pass { weights, ..linearised(architecture) }
     }
 
     /// Terms of diversity and of saliency, in this order, each with its block.
-    pub(super) fn terms(&self, about: &'static About, seen: &Signals) -> Result<(Vec<Term>, Vec<Term>)> {
+    pub(super) fn terms(&self, about: &'static About, seen: &ProxyInput) -> Result<(Vec<Term>, Vec<Term>)> {
         let observed = seen.pass(&self.pass(seen.architecture))?;
         let qkv = joint(&observed, self.qkv, seen)?;
         let headed = |layer: Layer| layer.tensor.role.part() == Part::Head;
@@ -139,7 +143,7 @@ impl Proxy for Dss {
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![self.pass(architecture)]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let (mut terms, salient) = self.terms(ABOUT, seen)?;
         terms.extend(salient);
         Ok(Score::sum(terms).note(seen.trap(&self.pass(seen.architecture))))

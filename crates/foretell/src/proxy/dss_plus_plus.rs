@@ -33,7 +33,7 @@ impl Proxy for DssPlusPlus {
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![self.0.pass(architecture)]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let (mut terms, salient) = self.0.terms(ABOUT, seen)?;
         let total = |terms: &[Term]| terms.iter().map(|term| term.value).sum();
         let parts = vec![total(&terms), total(&salient)];

@@ -31,7 +31,7 @@ impl Proxy for Eznas {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![Pass::backward(Loss::Natural)]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let seen = seen.pass(&Pass::backward(Loss::Natural))?;
         seen.sum(ABOUT, Layers::Linear, |layer| {
             let (rows, cols) = (layer.gradient.rows(), layer.gradient.cols());

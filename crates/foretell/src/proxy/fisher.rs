@@ -44,7 +44,7 @@ impl Proxy for Fisher {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![pass()]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let observed = seen.pass(&pass())?;
         let output = |mark| if let Mark::Output(param) = mark { Some(param) } else { None };
         // A layer that runs at every step of time leaves several outputs; their gradients come in reverse order.

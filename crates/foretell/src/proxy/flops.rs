@@ -8,7 +8,7 @@
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: none known. `counter = published` follows AutoFormer's released counter, which adds a
 //!   token twice; other families have no published counter worth following.
-use super::{About, Proxy, Score, Signals};
+use super::{About, Proxy, ProxyInput, Score};
 use crate::architecture::Counter;
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -43,7 +43,7 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Flops {
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let (architecture, counter) = match self.counter {
             Which::Exact => (seen.architecture, Counter::Exact),
             Which::Published => (seen.architecture, Counter::Published),

@@ -121,7 +121,7 @@ impl Proxy for Formula {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         self.inputs().filter_map(Statistic::pass).collect()
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let mut lists = [Vec::new(), Vec::new()];
         let mut names = Vec::new();
         for (list, branch) in lists.iter_mut().zip(&self.branches).filter(|(_, branch)| !branch.pruned()) {

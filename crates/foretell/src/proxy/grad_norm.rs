@@ -32,7 +32,7 @@ impl Proxy for GradNorm {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![Pass::backward(Loss::Natural)]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let seen = seen.pass(&Pass::backward(Loss::Natural))?;
         let mut score = seen.sum(ABOUT, Layers::Linear, |layer| Ok(layer.gradient.sum(|g| g * g).sqrt()))?;
         if self.global {

@@ -32,7 +32,7 @@ impl Proxy for GradSign {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![pass()]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         Ok(Score::from(seen.pass(&pass())?.seen.numbers[0]))
     }
 }

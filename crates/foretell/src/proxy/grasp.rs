@@ -37,7 +37,7 @@ impl Proxy for Grasp {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![pass()]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let seen = seen.pass(&pass())?;
         let term = |layer: &Layer| Ok(-layer.gradient.sum_with(&layer.weight, |hg, w| hg * w));
         let score = seen.sum(ABOUT, Layers::Linear, term)?;

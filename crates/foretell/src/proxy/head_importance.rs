@@ -66,7 +66,7 @@ impl Proxy for HeadImportance {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![self.pass()]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let observed = seen.pass(&self.pass())?;
         if self.of == Of::Heads {
             if self.rows.is_some() {
@@ -86,7 +86,7 @@ impl Proxy for HeadImportance {
 }
 
 /// What leaves the heads enters the output map: one inner product per sample and head.
-fn heads(seen: &Signals, observed: &Observed) -> Result<Score> {
+fn heads(seen: &ProxyInput, observed: &PassView) -> Result<Score> {
     let out = |mark| match mark {
         Mark::Input(param) if observed.tensor(param).role == Role::AttentionOut => Some(param),
         _ => None,

@@ -58,7 +58,7 @@ impl Proxy for HiddenCovariance {
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         if architecture.family().name() == "recurrent" { vec![pass()] } else { Vec::new() }
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         if seen.architecture.family().name() != "recurrent" {
             return seen.undefined(ABOUT, "it looks at recurrent states");
         }

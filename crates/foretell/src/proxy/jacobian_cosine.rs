@@ -52,7 +52,7 @@ impl Proxy for JacobianCosine {
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![pass(architecture, self.of)]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let pass = pass(seen.architecture, self.of);
         let (rows, n) = jacobian(ABOUT, seen, &pass, self.of)?;
         Ok(Score::from(cosine(ABOUT, &rows, n)?).note(seen.trap(&pass)))

@@ -64,7 +64,7 @@ pub(super) fn pass(architecture: &Architecture, of: Rows) -> Pass {
 /// The rows of J, and how many there are.
 pub(super) fn jacobian(
     about: &'static About,
-    seen: &Signals,
+    seen: &ProxyInput,
     pass: &Pass,
     of: Rows,
 ) -> Result<(Vec<f64>, usize)> {
@@ -98,7 +98,7 @@ impl Proxy for JacobianCovariance {
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![pass(architecture, self.of)]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let pass = pass(seen.architecture, self.of);
         let (rows, n) = jacobian(ABOUT, seen, &pass, self.of)?;
         Ok(Score::from(spread(ABOUT, &rows, n)?).note(seen.trap(&pass)))

@@ -24,7 +24,7 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for L2Norm {
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let term = |(tensor, weight): (&Tensor, View)| {
             Term::of(tensor.name(), tensor.block, weight.sum(|w| w * w).sqrt())
         };

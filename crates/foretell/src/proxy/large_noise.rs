@@ -57,7 +57,7 @@ pub(super) fn noisy(architecture: &Architecture, amplitude: f64) -> Pass {
 }
 
 /// The Jacobian score under noise of this amplitude.
-pub(super) fn disturbed(about: &'static About, seen: &Signals, of: Of, amplitude: f64) -> Result<f64> {
+pub(super) fn disturbed(about: &'static About, seen: &ProxyInput, of: Of, amplitude: f64) -> Result<f64> {
     let (rows, n) = jacobian(about, seen, &noisy(seen.architecture, amplitude), Rows::Samples)?;
     match of {
         Of::Covariance => spread(about, &rows, n),
@@ -69,7 +69,7 @@ impl Proxy for LargeNoise {
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![noisy(architecture, 0.0), noisy(architecture, self.amplitude)]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         if (10.0 * self.amplitude).fract().abs() > 1e-6 {
             return Err(Error::input("amplitude", format!("{} is not a multiple of 0.1", self.amplitude)));
         }

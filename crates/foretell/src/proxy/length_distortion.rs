@@ -71,7 +71,7 @@ impl Proxy for LengthDistortion {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![self.pass()]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         if self.norms == Norms::Kept && seen.architecture.family().name() == "recurrent" {
             return Err(seen.idle("norms", "a cell has no norms"));
         }

@@ -46,7 +46,7 @@ impl Proxy for LogSynFlow {
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![pass(architecture, self.mask)]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         self.mask.check(seen)?;
         let seen = seen.pass(&pass(seen.architecture, self.mask))?;
         let log = |g: f64| match self.form {

@@ -74,7 +74,7 @@ impl Proxy for LpZero {
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![self.pass(architecture)]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let observed = seen.pass(&self.pass(seen.architecture))?;
         if !self.encoder(seen.architecture) {
             if self.form == Form::Paper {

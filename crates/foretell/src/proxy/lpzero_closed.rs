@@ -10,7 +10,7 @@
 //! - Paper: *LPZero* (Dong et al., EMNLP 2024), GPT-2 winner, which sorts ascending: the sign is turned here.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: the closed form itself. Defined for GPT-2 only.
-use super::{About, Proxy, Score, Signals, ordered_sum};
+use super::{About, Proxy, ProxyInput, Score, ordered_sum};
 use crate::architecture::Gpt2;
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -31,7 +31,7 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for LpZeroClosed {
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let architecture = seen.architecture;
         if architecture.family().name() != "gpt2" {
             let reason = format!("the closed form holds for gpt2, not for {}", architecture.family().name());

@@ -76,7 +76,7 @@ impl Proxy for Meco {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![self.pass()]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let observed = seen.pass(&self.pass())?;
         let name = |mark| match (mark, self.at) {
             (Mark::Block(block), _) => Some((format!("block {block}"), Some(block))),

@@ -58,7 +58,7 @@ impl Proxy for Mgm {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![self.pass()]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let seen = seen.pass(&self.pass())?;
         if self.form == Form::Halves {
             let products = &seen.seen.numbers;

@@ -1,4 +1,4 @@
-//! Signals → one number. One file per proxy; it never touches a network, a file or a clock.
+//! ProxyInput → one number. One file per proxy; it never touches a network, a file or a clock.
 //!
 //! Every proxy is one file and one line in the catalogue below; help, documentation, benchmarks and tests loop over
 //! [`CATALOGUE`]. A proxy is asked for by name, with options in brackets: `sept[width=head,tokens=2]`. Keys that are
@@ -7,19 +7,19 @@
 //! named: `sum(square(head), norm(weight))`, `blend(0.6 * nsc, 0.4 * depth)`.
 
 mod blend;
-mod change;
 mod formula;
+mod input;
+mod pass_overrides;
 mod prelude;
 mod range;
 mod score;
-mod signals;
 mod spectrum;
 
-pub use change::{Change, SHARED, SHARED_RANGES};
 pub use formula::{Aggregate, Binary, Branch, Element, Formula, Sheet, Statistic, Unary, split};
+pub use input::{Layer, PassView, ProxyInput, Spectra};
+pub use pass_overrides::{PassOverrides, SHARED, SHARED_RANGES};
 pub use range::Range;
 pub use score::{Score, Term};
-pub use signals::{Layer, Observed, Signals, Spectra};
 
 use crate::architecture::{Architecture, FAMILIES};
 use crate::catalogue;
@@ -151,7 +151,7 @@ pub trait Proxy: Send + Sync {
         Vec::new()
     }
     /// The score of one candidate. Higher predicts the better network.
-    fn score(&self, seen: &Signals) -> Result<Score>;
+    fn score(&self, seen: &ProxyInput) -> Result<Score>;
     /// For set scores: the score of each candidate from the parts of all of them.
     fn within(&self, _set: &[Vec<f64>]) -> Vec<f64> {
         Vec::new()
@@ -263,7 +263,7 @@ pub struct Request {
     label: String,
     about: &'static About,
     proxy: Box<dyn Proxy>,
-    change: Change,
+    change: PassOverrides,
     overrides: Vec<(String, Value)>,
     /// Whether options that do nothing are passed over: they were given to many proxies at once, or belong to a formula.
     lenient: bool,
@@ -330,7 +330,7 @@ impl Request {
             Kind::Named(build) => build(own).map_err(wrong)?,
             Kind::Written(proxy) => proxy,
         };
-        let change = Change::read(shared).map_err(|e| e.at(text))?;
+        let change = PassOverrides::read(shared).map_err(|e| e.at(text))?;
         Ok(Request { label: text.to_owned(), about, proxy, change, overrides, lenient })
     }
 
@@ -338,7 +338,7 @@ impl Request {
     pub fn own(about: &'static About, proxy: Box<dyn Proxy>, options: &str) -> Result<Self> {
         let text = format!("{}[{options}]", about.name);
         let (_, shared) = catalogue::bracketed(&text)?;
-        let change = Change::read(shared).map_err(|e| e.at(&text))?;
+        let change = PassOverrides::read(shared).map_err(|e| e.at(&text))?;
         Ok(Request { label: text, about, proxy, change, overrides: Vec::new(), lenient: true })
     }
 
@@ -396,9 +396,9 @@ impl Request {
     }
 
     /// The score from what was seen. Anything but finite numbers is an error, and so is an option that has no effect.
-    pub fn score(&self, seen: &Signals) -> Result<Score> {
+    pub fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let looked = AtomicBool::new(false);
-        let seen = Signals { change: &self.change, looked: &looked, ..*seen };
+        let seen = ProxyInput { change: &self.change, looked: &looked, ..*seen };
         let score = self.proxy.score(&seen)?;
         let passes = self.proxy.needs(seen.architecture);
         self.change.check_family(seen.architecture, &passes)?;
@@ -423,7 +423,7 @@ impl Request {
     /// The score of a proxy that looks at the shape alone.
     pub fn of_shape(&self, architecture: &Architecture) -> Result<f64> {
         let changed = self.overridden(architecture)?;
-        Ok(self.score(&Signals::of(changed.as_ref().unwrap_or(architecture)))?.value)
+        Ok(self.score(&ProxyInput::of(changed.as_ref().unwrap_or(architecture)))?.value)
     }
 
     /// Whether scores mean something only within a set.

@@ -36,7 +36,7 @@ impl Proxy for MoreNoised {
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         AMPLITUDES.map(|amplitude| noisy(architecture, amplitude)).into()
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let scores = AMPLITUDES.iter().map(|amplitude| disturbed(ABOUT, seen, self.of, *amplitude));
         let product = scores.product::<Result<f64>>()?;
         Ok(Score::from(if self.of == Of::Covariance { -product } else { product }))

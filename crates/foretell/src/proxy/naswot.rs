@@ -74,8 +74,9 @@ pub(super) const ABOUT: &About = &About {
 impl Naswot {
     fn pass(&self) -> Pass {
         let signal = if self.of == Of::Inputs { Signal::PreActivations } else { Signal::Activations };
-        let absolute = if self.weights == Taken::Redrawn { Absolute::Redrawn } else { Absolute::Nothing };
-        Pass { absolute, ..Pass::forward().keep(signal) }
+        let weights =
+            if self.weights == Taken::Redrawn { WeightTransform::Redrawn } else { WeightTransform::Keep };
+        Pass { weights, ..Pass::forward().keep(signal) }
     }
 }
 
@@ -83,7 +84,7 @@ impl Proxy for Naswot {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![self.pass()]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let observed = seen.pass(&self.pass())?;
         let values = observed.kept(|mark| match (mark, self.of) {
             (Mark::PreActivation(block), Of::Inputs) | (Mark::Activation(block), Of::Outputs) => Some(block),

@@ -13,7 +13,7 @@
 //! - Departures from the paper: none known. On FlexiBERT the paper lists its own shapes (`recipe = paper`, the default
 //!   there): SA (3H,H) + (H,H); LT twice (H,H); DSC (H,H); feed-forward, for each stack, (⌊I/stacks⌋,H) and its
 //!   transpose. Elsewhere, and with `recipe = weights`, the matrices of attention and feed-forward layers as built.
-use super::{About, Proxy, Score, Signals, Term, ordered_sum};
+use super::{About, Proxy, ProxyInput, Score, Term, ordered_sum};
 use crate::architecture::{Architecture, FlexiBert, Part};
 use crate::error::Result;
 use serde::Deserialize;
@@ -50,7 +50,7 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Nsc {
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let architecture = seen.architecture;
         if self.recipe == Recipe::Paper && architecture.family().name() == "flexibert" {
             return Ok(Score::from(flexibert(architecture)));

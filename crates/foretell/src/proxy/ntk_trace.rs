@@ -37,7 +37,7 @@ impl Proxy for NtkTrace {
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![pass(architecture)]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let norms = &seen.pass(&pass(seen.architecture))?.seen.numbers;
         Ok(Score::from((norms.iter().sum::<f64>() / norms.len() as f64).sqrt()))
     }

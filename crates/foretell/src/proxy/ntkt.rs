@@ -72,7 +72,7 @@ impl Proxy for Ntkt {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![self.pass()]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         if self.exact && self.probes.is_some() {
             return Err(Error::input("probes", "has no effect together with exact=true"));
         }

@@ -34,7 +34,7 @@ impl Proxy for Ntsr {
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         self.0.needs(architecture)
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let (ntkt, sept) = (self.0.score(seen)?, Sept::default().score(seen)?);
         Ok(Score::set(vec![ntkt.value, sept.value], ntkt.terms))
     }

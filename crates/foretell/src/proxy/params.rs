@@ -7,7 +7,7 @@
 //! - Paper: none; a baseline that every proxy has to beat.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: none known.
-use super::{About, Proxy, Score, Signals};
+use super::{About, Proxy, ProxyInput, Score};
 use crate::error::Result;
 use serde::Deserialize;
 
@@ -25,7 +25,7 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Params {
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         Ok(Score::from(seen.architecture.params().total as f64))
     }
 }

@@ -27,7 +27,7 @@ impl Proxy for Plain {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![Pass::backward(Loss::Natural)]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let seen = seen.pass(&Pass::backward(Loss::Natural))?;
         seen.sum(ABOUT, Layers::Linear, |layer| Ok(layer.gradient.sum_with(&layer.weight, |g, w| g * w)))
     }

@@ -12,7 +12,7 @@
 //! - Departures from the paper: none by default. The per-block bound of eq. 24 is a sum of logarithms over blocks, which
 //!   eq. 25 turns into logarithms of sums, though it does not follow: `form = sum-of-logs` is eq. 24. The paper leaves
 //!   open which width is meant: `width = head` takes 64 per head.
-use super::{About, Proxy, Range, Score, Signals};
+use super::{About, Proxy, ProxyInput, Range, Score};
 use crate::error::{Error, Result};
 use serde::Deserialize;
 
@@ -58,7 +58,7 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Sept {
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let tokens = self.tokens.unwrap_or_else(|| seen.architecture.tokens());
         let mut sum = Sum::new(tokens as f64, self.form);
         let mut headless = false;

@@ -30,7 +30,7 @@ impl Proxy for Snip {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![Pass::backward(Loss::Natural)]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         seen.pass(&Pass::backward(Loss::Natural))?.sum(ABOUT, Layers::Linear, |layer| Ok(layer.saliency()))
     }
 }

@@ -46,7 +46,7 @@ impl Proxy for SoftmaxConfidence {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![pass()]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let observed = seen.pass(&pass())?;
         let mut terms = Vec::new();
         let block = |mark| match mark {

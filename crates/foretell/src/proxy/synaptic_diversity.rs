@@ -41,7 +41,7 @@ pub(super) const ABOUT: &About = &About {
 };
 
 /// How joint projections are treated. It is an error to ask for `fused` or `none` where there is no joint projection.
-pub(super) fn joint(observed: &Observed, qkv: Option<Qkv>, seen: &Signals) -> Result<Qkv> {
+pub(super) fn joint(observed: &PassView, qkv: Option<Qkv>, seen: &ProxyInput) -> Result<Qkv> {
     let fused = |layer: Layer| is_fused(layer.tensor);
     match qkv.unwrap_or_default() {
         Qkv::Fused | Qkv::None if !observed.layers(Layers::Linear).any(fused) => {
@@ -52,7 +52,7 @@ pub(super) fn joint(observed: &Observed, qkv: Option<Qkv>, seen: &Signals) -> Re
 }
 
 /// `‖g‖_* ‖W‖_*` of a matrix, or of its queries, keys and values.
-pub(super) fn diversity(about: &'static About, seen: &Observed, layer: &Layer, qkv: Qkv) -> Result<f64> {
+pub(super) fn diversity(about: &'static About, seen: &PassView, layer: &Layer, qkv: Qkv) -> Result<f64> {
     let parts = match (is_fused(layer.tensor), qkv) {
         (true, Qkv::None) => return Ok(0.0),
         (true, Qkv::Split) => 3,
@@ -78,7 +78,7 @@ impl Proxy for SynapticDiversity {
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![self.pass(architecture)]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let observed = seen.pass(&self.pass(seen.architecture))?;
         let (layers, qkv) = match seen.architecture.family().name() {
             // Published on fused matrices, every one of them.

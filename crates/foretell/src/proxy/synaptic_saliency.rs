@@ -43,7 +43,7 @@ impl Proxy for SynapticSaliency {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![Pass::backward(Loss::Natural)]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let observed = seen.pass(&Pass::backward(Loss::Natural))?;
         let mut score = observed.sum(ABOUT, layers(seen.architecture), |layer| Ok(layer.saliency()))?;
         if self.skip_first {

@@ -29,7 +29,7 @@ pub(super) enum Masked {
 
 impl Masked {
     /// Only GPT-2 has the mask that the released program turns round.
-    pub(super) fn check(self, seen: &Signals) -> Result<()> {
+    pub(super) fn check(self, seen: &ProxyInput) -> Result<()> {
         match self == Masked::Released && seen.architecture.family().name() != "gpt2" {
             true => Err(seen.idle("mask", "only GPT-2 has a mask that can be released")),
             false => Ok(()),
@@ -59,7 +59,7 @@ impl Proxy for SynFlow {
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![pass(architecture, self.mask)]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         self.mask.check(seen)?;
         let seen = seen.pass(&pass(seen.architecture, self.mask))?;
         seen.sum(ABOUT, Layers::Linear, |layer| Ok(layer.saliency()))

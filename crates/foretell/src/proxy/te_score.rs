@@ -37,7 +37,7 @@ impl Proxy for TeScore {
     fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
         vec![pass(architecture)]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let kernel = &seen.pass(&pass(seen.architecture))?.seen.numbers;
         let n = kernel.len().isqrt();
         let eigenvalues = eigenvalues(ABOUT, "kernel", kernel, n)?;

@@ -47,7 +47,7 @@ impl Proxy for WPca {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         vec![pass()]
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         if seen.architecture.family().name() == "recurrent" {
             return seen.undefined(ABOUT, "a recurrent cell has no feed-forward layer");
         }

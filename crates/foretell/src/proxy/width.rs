@@ -7,7 +7,7 @@
 //! - Paper: none; a baseline that every proxy has to beat.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: none known.
-use super::{About, Proxy, Score, Signals};
+use super::{About, Proxy, ProxyInput, Score};
 use crate::error::Result;
 use serde::Deserialize;
 
@@ -24,7 +24,7 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Width {
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let (mut sum, mut blocks) = (0, 0u64);
         seen.architecture.blocks(&mut |block| {
             sum += block.width;

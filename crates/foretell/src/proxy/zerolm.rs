@@ -13,7 +13,7 @@
 //!   re-implementation that agrees with the abstract and its numbers.
 //! - Direction: higher is better. Cost: the architecture alone.
 //! - Departures from the paper: the expectation, as said. Linear maps only: convolutions of an operator are left out.
-use super::{About, Proxy, Range, Score, Signals, ordered_sum};
+use super::{About, Proxy, ProxyInput, Range, Score, ordered_sum};
 use crate::architecture::{Form, Part};
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -44,7 +44,7 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for ZeroLm {
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let (mut attention, mut ffn) = (Vec::new(), Vec::new());
         seen.architecture.visit(&mut |tensor| {
             let Some((m, n)) = tensor.matrix().filter(|_| tensor.form != Form::Convolution) else { return };
@@ -78,7 +78,7 @@ mod tests {
             "n_head": [2], "d_inner": [512]}))
             .unwrap();
         for (alpha, expected) in [(0.0, 0.3072), (1.0, 0.1792), (0.25, 0.2752)] {
-            let score = ZeroLm { alpha }.score(&Signals::of(&architecture)).unwrap();
+            let score = ZeroLm { alpha }.score(&ProxyInput::of(&architecture)).unwrap();
             assert!((score.value - expected).abs() < 1e-12);
         }
     }

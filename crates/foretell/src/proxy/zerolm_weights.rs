@@ -36,7 +36,7 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for ZeroLmWeights {
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let mut terms = Vec::new();
         for (layers, share) in [(Layers::Attention, self.alpha), (Layers::Ffn, 1.0 - self.alpha)] {
             for (tensor, weight) in seen.matrices(layers) {

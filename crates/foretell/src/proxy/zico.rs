@@ -52,7 +52,7 @@ impl Proxy for Zico {
     fn needs(&self, _: &Architecture) -> Vec<Pass> {
         (0..self.batches).map(|part| self.pass(part)).collect()
     }
-    fn score(&self, seen: &Signals) -> Result<Score> {
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
         let parts = (0..self.batches).map(|part| seen.pass(&self.pass(part))).collect::<Result<Vec<_>>>()?;
         let (n, mut terms) = (self.batches as f64, Vec::new());
         for param in seen.layers(Layers::Linear) {

@@ -25,7 +25,7 @@ pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
     trials.iter().enumerate().for_each(|(place, trial)| place_of[*trial] = Some(place));
     let place = |trial: usize| place_of[trial];
     let mut front: Vec<usize> = if several {
-        subject.standing.front.iter().filter_map(|trial| place(*trial)).collect()
+        subject.leaderboard.front.iter().filter_map(|trial| place(*trial)).collect()
     } else {
         let sign = subject.sign(0);
         let points: Vec<Vec<f64>> = (0..trials.len()).map(|place| vec![sign * y[place], -x[place]]).collect();
@@ -74,7 +74,7 @@ pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
             "{} of {total} candidates{ties} are on the front: no other candidate is better in every objective. They cover \
              {:.3} of the box between the worst and the best value of each objective.",
             grouped(front.len() as u64),
-            subject.standing.hypervolume
+            subject.leaderboard.hypervolume
         )
     } else {
         format!(

@@ -19,8 +19,8 @@ pub(super) fn chart(subject: &Subject) -> Result<Option<(Chart, String)>> {
     // Scores that rank within a set must be ranked within one set: that of both searches.
     let mut union: Vec<Trial> = subject.trials.to_vec();
     union.extend(subject.random.trials().into_iter().flatten().cloned());
-    let standing = super::standing(subject.objectives, &union)?;
-    let values: Vec<Option<Vec<f64>>> = (0..union.len()).map(|trial| standing.values(trial)).collect();
+    let leaderboard = super::leaderboard(subject.objectives, &union)?;
+    let values: Vec<Option<Vec<f64>>> = (0..union.len()).map(|trial| leaderboard.values(trial)).collect();
     let (own, random) = values.split_at(subject.trials.len());
     let several = subject.objectives.len() > 1;
     let curve = |some: &[Option<Vec<f64>>]| if several { volumes(some, &values) } else { bests(some) };

@@ -27,7 +27,7 @@ use crate::benchmark::Evidence;
 use crate::error::{Error, Result};
 use crate::space::{self, Space};
 use crate::store::{Ranks, Study, Trial};
-use crate::study::{Baseline, Objective, Standing, Verification, View};
+use crate::study::{Baseline, Leaderboard, Objective, Verification, View};
 use std::sync::Arc;
 use text::{grouped, number, short, significant};
 
@@ -61,7 +61,7 @@ struct Subject<'a> {
     verification: Option<&'a Verification>,
     evidence: &'a [(String, Vec<Evidence>)],
     objectives: &'a [Objective],
-    standing: &'a Standing,
+    leaderboard: &'a Leaderboard,
     /// Trials that did not fail, best first.
     order: Vec<usize>,
     space: Arc<dyn Space>,
@@ -90,8 +90,8 @@ pub fn write(
         verification,
         evidence,
         objectives: view.objectives(),
-        standing: &view.standing,
-        order: view.standing.best(usize::MAX),
+        leaderboard: &view.leaderboard,
+        order: view.leaderboard.best(usize::MAX),
         space: view.settings.space.clone(),
         candidates,
     };
@@ -100,10 +100,10 @@ pub fn write(
     Ok(Report { html, charts: charts.into_iter().map(|(name, chart)| (name, chart.alone())).collect() })
 }
 
-/// The standing of some trials among themselves.
-fn standing(objectives: &[Objective], trials: &[Trial]) -> Result<Standing> {
+/// The leaderboard of some trials among themselves.
+fn leaderboard(objectives: &[Objective], trials: &[Trial]) -> Result<Leaderboard> {
     let ranks = Ranks::of(trials).ok_or_else(|| Error::input("trials", "are not of one study"))?;
-    Standing::new(objectives, &ranks)
+    Leaderboard::new(objectives, &ranks)
 }
 
 impl Candidate {
@@ -147,7 +147,7 @@ impl Subject<'_> {
     /// The value of an objective in the unit that is shown.
     fn shown(&self, trial: usize, objective: usize) -> f64 {
         let scale = self.sign(objective) / self.unit(objective);
-        self.standing.values(trial).map_or(f64::NAN, |values| scale * values[objective])
+        self.leaderboard.values(trial).map_or(f64::NAN, |values| scale * values[objective])
     }
 
     /// The name of an objective, with its unit.

@@ -85,7 +85,7 @@ impl Subject<'_> {
     fn row(&self, rank: usize, tie: &Tie, counts: &[(&str, Count)], evaluated: bool) -> Row {
         let trial = tie.first;
         let won = self.winner() == Some(trial);
-        let on_front = self.objectives.len() > 1 && self.standing.front.contains(&trial);
+        let on_front = self.objectives.len() > 1 && self.leaderboard.front.contains(&trial);
         let mut cells =
             vec![Cell::Number((rank + 1).to_string(), rank as f64 + 1.0), Cell::trial(trial, won)];
         for place in 0..self.objectives.len() {
@@ -121,7 +121,7 @@ impl Subject<'_> {
     fn ties(&self) -> Vec<Tie> {
         let shares = self.view.limit_shares();
         let key = |trial: usize| -> Key {
-            let values = self.standing.values(trial).unwrap_or_default();
+            let values = self.leaderboard.values(trial).unwrap_or_default();
             let evaluated = self.view.evaluation(trial).map(|row| row.value.to_bits());
             (
                 values.iter().map(|value| value.to_bits()).collect(),
@@ -155,5 +155,5 @@ fn layers(architecture: &Architecture) -> (&[u32], Vec<&[u32]>) {
     let mut rows: Vec<&[u32]> =
         (0..architecture.positions()).map(|position| architecture.row(position)).collect();
     rows.sort_unstable();
-    (architecture.head(), rows)
+    (architecture.globals(), rows)
 }

@@ -11,8 +11,8 @@ pub use cache::Cache;
 use crate::architecture::{Architecture, Tensor};
 use crate::error::{Error, Result};
 use crate::network::{Supernet, Weights};
-use crate::probe::{self, AnyWeights, Inputs, Number, Pass, Seen, Setting, Worker};
-use crate::proxy::{Change, Request, Score, Signals, Spectra};
+use crate::probe::{self, AnyWeights, Inputs, Number, Pass, PassResult, Setting, Worker};
+use crate::proxy::{PassOverrides, ProxyInput, Request, Score, Spectra};
 use crate::rank;
 use crate::seed::Seed;
 use rayon::prelude::*;
@@ -231,14 +231,14 @@ impl Scorer {
                 // What reads the architecture only does not miss the weights.
                 let score = |request: &&Request| match request.about().drawn() {
                     true => Err(error.again()),
-                    false => request.score(&Signals::of(architecture)),
+                    false => request.score(&ProxyInput::of(architecture)),
                 };
                 let scores = requests.iter().map(score).collect();
                 return Scored { scores, passes: Vec::new(), seconds: vec![0.0; requests.len()] };
             }
         };
         let setting = Setting { architecture, inputs: self.options.inputs.as_ref(), seed: Seed(seed) };
-        let mut seen: Vec<(Pass, Result<Seen>)> = Vec::new();
+        let mut seen: Vec<(Pass, Result<PassResult>)> = Vec::new();
         for pass in passes {
             let result = match (&single, &fine) {
                 (Some(weights), _) if !pass.double => {
@@ -251,12 +251,12 @@ impl Scorer {
         }
         let (single, fine) = (single.as_ref().map(AnyWeights::F32), fine.as_ref().map(AnyWeights::F64));
         let layout = single.or(fine).map(|weights| weights.layout().clone());
-        let signals = Signals {
+        let signals = ProxyInput {
             architecture,
             weights: [single.or(fine), fine],
             layout: layout.as_ref(),
             passes: &seen,
-            change: &Change::default(),
+            change: &PassOverrides::default(),
             looked: &AtomicBool::new(false),
             spectra: &draw.spectra,
         };
@@ -309,7 +309,7 @@ impl Scorer {
         weights: &Weights<S>,
         pass: &Pass,
         worker: &mut Worker<S>,
-    ) -> Result<Seen> {
+    ) -> Result<PassResult> {
         if let Some(budget) = self.options.memory {
             probe::within::<S>(setting, pass, budget)?;
         }

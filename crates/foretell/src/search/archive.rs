@@ -1,6 +1,6 @@
 //! Everything a searcher was told, and the best of it.
 
-use super::{Ground, Told};
+use super::{SearchContext, Told};
 
 /// All points in the order told.
 pub(super) struct Archive<P> {
@@ -26,15 +26,20 @@ impl<P> Archive<P> {
     }
 
     /// The `k` fittest of some members in the first objective, ranked within the whole archive; of equals the earlier.
-    pub(super) fn best(&self, ground: &dyn Ground<P>, mut among: Vec<usize>, k: usize) -> Vec<usize> {
+    pub(super) fn best(&self, context: &dyn SearchContext<P>, mut among: Vec<usize>, k: usize) -> Vec<usize> {
         among.sort_unstable();
-        fittest(ground, &self.told, &among, k)
+        fittest(context, &self.told, &among, k)
     }
 }
 
 /// The `k` fittest of some points within all of `told`; of equals the first listed.
-pub(super) fn fittest<P>(ground: &dyn Ground<P>, told: &[Told<P>], among: &[usize], k: usize) -> Vec<usize> {
-    let fitness = ground.fitness(0, told, among);
+pub(super) fn fittest<P>(
+    context: &dyn SearchContext<P>,
+    told: &[Told<P>],
+    among: &[usize],
+    k: usize,
+) -> Vec<usize> {
+    let fitness = context.fitness(0, told, among);
     let mut order: Vec<usize> = (0..among.len()).collect();
     order.sort_by(|a, b| fitness[*b].total_cmp(&fitness[*a]));
     order.into_iter().take(k).map(|place| among[place]).collect()

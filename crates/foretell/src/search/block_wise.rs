@@ -14,7 +14,7 @@
 //!   and best block scores. Scores that are not made of blocks leave the choice of blocks to chance.
 use super::archive::Archive;
 use super::evolution::pair;
-use super::{About, Build, Ground, Outcome, Searcher, Told, Whole, counts, shares};
+use super::{About, Build, Outcome, SearchContext, Searcher, Told, Whole, counts, shares};
 use crate::rank;
 use crate::seed::Rng;
 use rand::RngExt;
@@ -150,7 +150,7 @@ fn urgent(urgency: &[f64], mut blocks: Vec<usize>, count: usize, rng: &mut Rng) 
 
 impl<P: Clone + Send + 'static> BlockWise<P> {
     /// How urgently each block of each member wants a change, and what the member's children inherit.
-    fn urgencies(&self, ground: &dyn Ground<P>) -> (Vec<Vec<f64>>, Vec<Particle>) {
+    fn urgencies(&self, context: &dyn SearchContext<P>) -> (Vec<Vec<f64>>, Vec<Particle>) {
         let members: Vec<&Outcome> = self
             .population
             .iter()
@@ -158,7 +158,7 @@ impl<P: Clone + Send + 'static> BlockWise<P> {
             .collect();
         let mut scores = block_scores(&members);
         for (scores, index) in scores.iter_mut().zip(&self.population) {
-            scores.resize(ground.moves().blocks(self.archive.point(*index)), 0.0);
+            scores.resize(context.operators().blocks(self.archive.point(*index)), 0.0);
         }
         if self.options.pick == Pick::LowestBlock {
             let urgencies = scores.iter().map(|scores| scores.iter().map(|score| -score).collect()).collect();
@@ -186,38 +186,38 @@ impl<P: Clone + Send + 'static> BlockWise<P> {
 }
 
 impl<P: Clone + Send + 'static> Searcher<P> for BlockWise<P> {
-    fn ask(&mut self, ground: &mut dyn Ground<P>, rng: &mut Rng) -> Vec<P> {
+    fn ask(&mut self, context: &mut dyn SearchContext<P>, rng: &mut Rng) -> Vec<P> {
         let Options { population, oversample, mutants, crossovers, share, whole, graft, .. } = self.options;
         let among = self.population.drain(..).chain(self.new.drain(..)).collect();
-        self.population = self.archive.best(ground, among, population);
+        self.population = self.archive.best(context, among, population);
         self.asked.clear();
         if self.population.is_empty() {
             let draws = (0..population * oversample)
-                .map_while(|_| ground.fresh(rng, &mut |moves, rng| moves.sample(rng)));
+                .map_while(|_| context.propose(rng, &mut |operators, rng| operators.sample(rng)));
             return draws.collect();
         }
-        let (urgencies, particles) = self.urgencies(ground);
+        let (urgencies, particles) = self.urgencies(context);
         let members: Vec<(usize, &P)> =
             self.population.iter().map(|index| self.archive.point(*index)).enumerate().collect();
         let handles: Vec<&(usize, &P)> = members.iter().collect();
         let mut children = Vec::new();
         for nth in 0..mutants + crossovers {
             let mut line = 0;
-            let child = ground.fresh(rng, &mut |moves, rng| {
+            let child = context.propose(rng, &mut |operators, rng| {
                 if nth < mutants {
                     line = rng.random_range(0..members.len());
                     let (urgency, parent) = (&urgencies[line], members[line].1);
                     let count = (share * urgency.len() as f64).ceil() as usize;
                     let worst = urgent(urgency, (0..urgency.len()).collect(), count, rng);
                     let whole = if rng.random_bool(whole) { Whole::One } else { Whole::Keep };
-                    return moves.redraw(parent, whole, &|l| f64::from(worst.contains(&l)), rng);
+                    return operators.redraw(parent, whole, &|l| f64::from(worst.contains(&l)), rng);
                 }
-                let (a, b) = pair(&handles, rng, &|a, b| moves.alike(a.1, b.1));
+                let (a, b) = pair(&handles, rng, &|a, b| operators.alike(a.1, b.1));
                 line = a.0;
                 let (mine, theirs) = (&urgencies[a.0], &urgencies[b.0]);
                 let behind = (0..mine.len().min(theirs.len())).filter(|l| mine[*l] > theirs[*l]).collect();
                 let taken = urgent(mine, behind, (graft * mine.len() as f64).ceil() as usize, rng);
-                moves.graft(a.1, b.1, &taken, rng)
+                operators.graft(a.1, b.1, &taken, rng)
             });
             let Some(child) = child else { break };
             children.push(child);

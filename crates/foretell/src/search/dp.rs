@@ -8,7 +8,7 @@
 //! - Paper: *NSC* solves its search so; the bounded knapsack is older.
 //! - Departures from the paper: whether a score is such a sum is tried on networks before it is believed; of points that
 //!   differ in the order of their layers alone one is given.
-use super::{About, Build, Ground, Searcher, Told, counts};
+use super::{About, Build, SearchContext, Searcher, Told, counts};
 use crate::seed::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -49,8 +49,8 @@ impl<P> Build<P> for Dp {
 }
 
 impl<P> Searcher<P> for Dp {
-    fn ask(&mut self, ground: &mut dyn Ground<P>, _rng: &mut Rng) -> Vec<P> {
-        if std::mem::replace(&mut self.asked, true) { Vec::new() } else { ground.optimum(self.options.top) }
+    fn ask(&mut self, context: &mut dyn SearchContext<P>, _rng: &mut Rng) -> Vec<P> {
+        if std::mem::replace(&mut self.asked, true) { Vec::new() } else { context.optimum(self.options.top) }
     }
     fn tell(&mut self, _generation: Vec<Told<P>>) {}
     fn planned(&self) -> u64 {

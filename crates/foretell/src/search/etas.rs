@@ -12,7 +12,7 @@
 //!   chosen ones, where the paper trains them. `age` gives real regularised evolution, which the paper names and does
 //!   not use.
 use super::archive::fittest;
-use super::{About, Build, Ground, Searcher, Told, Whole, counts, shares};
+use super::{About, Build, SearchContext, Searcher, Told, Whole, counts, shares};
 use crate::seed::Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use serde::{Deserialize, Serialize};
@@ -96,30 +96,30 @@ impl<P: Clone + Send + 'static> Build<P> for Etas<P> {
 
 impl<P: Clone + Send + 'static> Etas<P> {
     /// Lets the best of the last pool through.
-    fn choose(&mut self, ground: &mut dyn Ground<P>, rng: &mut Rng) {
+    fn choose(&mut self, context: &mut dyn SearchContext<P>, rng: &mut Rng) {
         let wanted = if self.step == 1 { self.options.parents } else { self.options.chosen };
         let mut sound: Vec<usize> =
             (0..self.pool.len()).filter(|index| self.pool[*index].outcome.is_some()).collect();
         let chosen = if self.options.ranked {
-            fittest(ground, &self.pool, &sound, wanted)
+            fittest(context, &self.pool, &sound, wanted)
         } else {
             sound.partial_shuffle(rng, wanted).0.to_vec()
         };
         for index in chosen {
-            self.worth.push(ground.worth(&self.pool[index].point));
+            self.worth.push(context.evaluate(&self.pool[index].point));
             self.observed.push(self.pool[index].clone());
         }
         self.born.resize(self.observed.len(), self.step);
         let all: Vec<usize> = (0..self.observed.len()).collect();
-        let best = self.best_of(ground, &all, 1).first().copied();
+        let best = self.best_of(context, &all, 1).first().copied();
         self.unchanged = if best == self.best { self.unchanged + 1 } else { 0 };
         self.best = best;
     }
 
     /// The best of some observed points: by what they are really worth, else by their score.
-    fn best_of(&self, ground: &dyn Ground<P>, among: &[usize], k: usize) -> Vec<usize> {
+    fn best_of(&self, context: &dyn SearchContext<P>, among: &[usize], k: usize) -> Vec<usize> {
         if self.worth.iter().all(Option::is_none) {
-            return fittest(ground, &self.observed, among, k);
+            return fittest(context, &self.observed, among, k);
         }
         let mut among = among.to_vec();
         let worth = |index: &usize| self.worth[*index].unwrap_or(f64::NEG_INFINITY);
@@ -128,30 +128,30 @@ impl<P: Clone + Send + 'static> Etas<P> {
         among
     }
 
-    fn parents(&self, ground: &dyn Ground<P>) -> Vec<&P> {
+    fn parents(&self, context: &dyn SearchContext<P>) -> Vec<&P> {
         let oldest = if self.options.age == 0 { 0 } else { (self.step + 1).saturating_sub(self.options.age) };
         let young: Vec<usize> =
             (0..self.observed.len()).filter(|index| self.born[*index] >= oldest).collect();
-        let best = self.best_of(ground, &young, self.options.parents);
+        let best = self.best_of(context, &young, self.options.parents);
         best.into_iter().map(|index| &self.observed[index].point).collect()
     }
 }
 
 impl<P: Clone + Send + 'static> Searcher<P> for Etas<P> {
-    fn ask(&mut self, ground: &mut dyn Ground<P>, rng: &mut Rng) -> Vec<P> {
+    fn ask(&mut self, context: &mut dyn SearchContext<P>, rng: &mut Rng) -> Vec<P> {
         if self.step > 0 {
-            self.choose(ground, rng);
+            self.choose(context, rng);
         }
         let Options { warmup, pool, rate, patience, .. } = self.options;
         if patience > 0 && self.unchanged >= patience {
             return Vec::new();
         }
-        let parents = self.parents(ground);
+        let parents = self.parents(context);
         let size = if parents.is_empty() { warmup } else { pool };
         let children = (0..size).map_while(|_| {
-            ground.fresh(rng, &mut |moves, rng| match parents.choose(rng) {
-                Some(parent) => moves.redraw(parent, Whole::Each(rate), &|_| rate, rng),
-                None => moves.sample(rng),
+            context.propose(rng, &mut |operators, rng| match parents.choose(rng) {
+                Some(parent) => operators.redraw(parent, Whole::Each(rate), &|_| rate, rng),
+                None => operators.sample(rng),
             })
         });
         children.collect()
@@ -166,9 +166,9 @@ impl<P: Clone + Send + 'static> Searcher<P> for Etas<P> {
     fn evaluates(&self) -> bool {
         true
     }
-    fn end(&mut self, ground: &mut dyn Ground<P>, rng: &mut Rng) {
+    fn end(&mut self, context: &mut dyn SearchContext<P>, rng: &mut Rng) {
         if self.step > 0 {
-            self.choose(ground, rng);
+            self.choose(context, rng);
         }
     }
 }

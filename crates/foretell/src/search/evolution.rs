@@ -10,7 +10,7 @@
 //! - Departures from the paper: no point is scored twice. A child is retried until it is new and inside the limits, and
 //!   then replaced by a random point, where the original gives up after ten tries per wanted child.
 use super::archive::Archive;
-use super::{About, Build, Ground, Moves, Searcher, Told, Whole, counts, shares};
+use super::{About, Build, Operators, SearchContext, Searcher, Told, Whole, counts, shares};
 use crate::seed::Rng;
 use rand::seq::IndexedRandom;
 use serde::{Deserialize, Serialize};
@@ -78,23 +78,25 @@ impl<P: Clone + Send + 'static> Build<P> for Evolution<P> {
 }
 
 impl<P: Clone + Send + 'static> Searcher<P> for Evolution<P> {
-    fn ask(&mut self, ground: &mut dyn Ground<P>, rng: &mut Rng) -> Vec<P> {
+    fn ask(&mut self, context: &mut dyn SearchContext<P>, rng: &mut Rng) -> Vec<P> {
         let among = self.top.drain(..).chain(self.new.drain(..)).collect();
-        self.top = self.archive.best(ground, among, self.options.parents);
+        self.top = self.archive.best(context, among, self.options.parents);
         let Options { population, mutants, crossovers, whole_rate, block_rate, .. } = self.options;
         let parents: Vec<&P> = self.top.iter().map(|index| self.archive.point(*index)).collect();
-        let child = |moves: &dyn Moves<P>, rng: &mut Rng, nth: usize| {
+        let child = |operators: &dyn Operators<P>, rng: &mut Rng, nth: usize| {
             if parents.is_empty() || nth >= mutants + crossovers {
-                return moves.sample(rng);
+                return operators.sample(rng);
             }
             if nth < mutants {
                 let parent = parents.choose(rng).expect("there are parents");
-                return moves.redraw(parent, Whole::Each(whole_rate), &|_| block_rate, rng);
+                return operators.redraw(parent, Whole::Each(whole_rate), &|_| block_rate, rng);
             }
-            let (a, b) = pair(&parents, rng, &|a, b| moves.blocks(a) == moves.blocks(b));
-            moves.cross(a, b, rng)
+            let (a, b) = pair(&parents, rng, &|a, b| operators.blocks(a) == operators.blocks(b));
+            operators.cross(a, b, rng)
         };
-        (0..population).map_while(|nth| ground.fresh(rng, &mut |moves, rng| child(moves, rng, nth))).collect()
+        (0..population)
+            .map_while(|nth| context.propose(rng, &mut |operators, rng| child(operators, rng, nth)))
+            .collect()
     }
     fn tell(&mut self, generation: Vec<Told<P>>) {
         self.new = self.archive.add(generation);

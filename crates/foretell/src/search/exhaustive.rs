@@ -6,7 +6,7 @@
 //!
 //! - Paper: none; NSC and PiT's benchmark enumerate their spaces.
 //! - Departures from the paper: none known.
-use super::{About, Build, Ground, Nth, Searcher, Told, counts};
+use super::{About, Build, Nth, SearchContext, Searcher, Told, counts};
 use crate::seed::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -47,10 +47,10 @@ impl<P> Build<P> for Exhaustive {
 }
 
 impl<P> Searcher<P> for Exhaustive {
-    fn ask(&mut self, ground: &mut dyn Ground<P>, _rng: &mut Rng) -> Vec<P> {
+    fn ask(&mut self, context: &mut dyn SearchContext<P>, _rng: &mut Rng) -> Vec<P> {
         let mut points = Vec::new();
         while points.len() < self.options.batch {
-            match ground.nth(self.next) {
+            match context.nth(self.next) {
                 Nth::Fresh(point) => points.push(point),
                 Nth::Refused => {}
                 Nth::End => break,

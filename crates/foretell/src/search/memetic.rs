@@ -14,7 +14,7 @@
 //!   neighbourhoods (Mladenović & Hansen, 1997), put together for networks under hard limits.
 //! - Departures from the paper: none, since there is none.
 use super::archive::Archive;
-use super::{About, Build, Ground, Moves, Searcher, Step, Told, counts, shares};
+use super::{About, Build, Operators, SearchContext, Searcher, Step, Told, counts, shares};
 use crate::seed::Rng;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -111,12 +111,12 @@ impl<P: Clone + Send + 'static> Build<P> for Memetic<P> {
 
 impl<P: Clone + Send + 'static> Memetic<P> {
     /// Counts which ways led from a point to a better one.
-    fn learn(&mut self, ground: &dyn Ground<P>) {
+    fn learn(&mut self, context: &dyn SearchContext<P>) {
         let from = self.archive.told.len() - self.asked.len();
         let made = self.asked.iter().enumerate().filter_map(|(at, origin)| Some((from + at, (*origin)?)));
         let pairs: Vec<(usize, Origin)> = made.collect();
         let both: Vec<usize> = pairs.iter().flat_map(|(child, origin)| [*child, origin.parent]).collect();
-        let fitness = ground.fitness(0, &self.archive.told, &both);
+        let fitness = context.fitness(0, &self.archive.told, &both);
         for (way, credit) in self.credit.iter_mut().enumerate() {
             for (known, prior) in credit.iter_mut().zip(PRIOR) {
                 *known = prior + MEMORY * (*known - prior);
@@ -131,19 +131,19 @@ impl<P: Clone + Send + 'static> Memetic<P> {
     }
 
     /// The fittest of some members: no two equally fit, few of the same depth and width.
-    fn select(&self, ground: &dyn Ground<P>, mut among: Vec<usize>) -> Vec<usize> {
+    fn select(&self, context: &dyn SearchContext<P>, mut among: Vec<usize>) -> Vec<usize> {
         among.sort_unstable();
-        let fitness = ground.fitness(0, &self.archive.told, &among);
+        let fitness = context.fitness(0, &self.archive.told, &among);
         let mut order: Vec<usize> = (0..among.len()).filter(|at| fitness[*at] > f64::NEG_INFINITY).collect();
         order.sort_by(|a, b| fitness[*b].total_cmp(&fitness[*a]));
         order.dedup_by(|a, b| fitness[*a] == fitness[*b]);
-        let moves = ground.moves();
+        let operators = context.operators();
         let mut chosen: Vec<usize> = Vec::new();
         for index in order.into_iter().map(|at| among[at]) {
             let point = self.archive.point(index);
             let same = |other: &&usize| {
                 let other = self.archive.point(**other);
-                moves.blocks(point) == moves.blocks(other) && moves.alike(point, other)
+                operators.blocks(point) == operators.blocks(other) && operators.alike(point, other)
             };
             if chosen.iter().filter(same).count() < self.options.crowd {
                 chosen.push(index);
@@ -156,17 +156,17 @@ impl<P: Clone + Send + 'static> Memetic<P> {
     }
 
     /// The next population, or none where it is to begin anew.
-    fn settle(&mut self, ground: &dyn Ground<P>) {
+    fn settle(&mut self, context: &dyn SearchContext<P>) {
         let leader = self.population.first().copied();
         let among = self.population.drain(..).chain(self.new.drain(..)).collect();
-        self.population = self.select(ground, among);
+        self.population = self.select(context, among);
         self.stuck = if self.population.first().copied() == leader { self.stuck + 1 } else { 0 };
         if self.stuck > self.options.patience {
             self.stuck = 0;
             self.restarts += 1;
             self.population.clear();
             if self.restarts.is_multiple_of(2) {
-                self.population = self.select(ground, (0..self.archive.told.len()).collect());
+                self.population = self.select(context, (0..self.archive.told.len()).collect());
             }
         }
     }
@@ -183,18 +183,18 @@ impl<P: Clone + Send + 'static> Memetic<P> {
     }
 
     /// A child of the population, and how it was made.
-    fn child(&self, moves: &dyn Moves<P>, rng: &mut Rng) -> (P, Origin) {
+    fn child(&self, operators: &dyn Operators<P>, rng: &mut Rng) -> (P, Origin) {
         let members = self.population.len();
         // The fitter half has seven tenths of the children.
         let parent = self.population[(rng.random::<f64>().powi(2) * members as f64) as usize];
         let origin = Origin { way: self.way(rng), parent };
         let from = self.archive.point(parent);
         let mut point = match STEPS.get(origin.way) {
-            Some(step) => moves.step(from, *step, rng),
+            Some(step) => operators.step(from, *step, rng),
             None => {
                 let other = self.archive.point(self.population[rng.random_range(0..members)]);
                 let fill = rng.random_bool(0.5);
-                moves.fit(moves.cross(from, other, rng), fill, rng)
+                operators.fit(operators.cross(from, other, rng), fill, rng)
             }
         };
         let more = 0.15 + 0.6 * self.stuck as f64 / self.options.patience as f64;
@@ -203,41 +203,41 @@ impl<P: Clone + Send + 'static> Memetic<P> {
                 break;
             }
             let step = STEPS.get(self.way(rng)).copied().unwrap_or(Step::Exchange);
-            point = moves.step(&point, step, rng);
+            point = operators.step(&point, step, rng);
         }
         (point, origin)
     }
 
     /// A random point, every second time scaled so that it uses what the limits allow.
-    fn anew(moves: &dyn Moves<P>, rng: &mut Rng) -> P {
-        let point = moves.sample(rng);
-        if rng.random_bool(0.5) { moves.fit(point, true, rng) } else { point }
+    fn anew(operators: &dyn Operators<P>, rng: &mut Rng) -> P {
+        let point = operators.sample(rng);
+        if rng.random_bool(0.5) { operators.fit(point, true, rng) } else { point }
     }
 }
 
 impl<P: Clone + Send + 'static> Searcher<P> for Memetic<P> {
-    fn ask(&mut self, ground: &mut dyn Ground<P>, rng: &mut Rng) -> Vec<P> {
+    fn ask(&mut self, context: &mut dyn SearchContext<P>, rng: &mut Rng) -> Vec<P> {
         let Options { generation, random, .. } = self.options;
         let mut points = Vec::new();
         if self.archive.told.is_empty() {
-            points = ground.starts();
+            points = context.starts();
             points.truncate(generation);
         } else {
-            self.learn(ground);
-            self.settle(ground);
+            self.learn(context);
+            self.settle(context);
         }
         self.asked = vec![None; points.len()];
         let drawn = (random * generation as f64).ceil() as usize;
         while points.len() < generation {
             let children = !self.population.is_empty() && points.len() + drawn < generation;
             let (mut origin, mut attempts) = (None, 0);
-            let point = ground.fresh(rng, &mut |moves, rng| {
+            let point = context.propose(rng, &mut |operators, rng| {
                 attempts += 1;
                 if !children || attempts > ATTEMPTS {
                     origin = None;
-                    return Self::anew(moves, rng);
+                    return Self::anew(operators, rng);
                 }
-                let (point, made) = self.child(moves, rng);
+                let (point, made) = self.child(operators, rng);
                 origin = Some(made);
                 point
             });

@@ -2,7 +2,7 @@
 //!
 //! A searcher asks for a generation at a time, is told what became of every point of it in the order asked, and asks
 //! again. It is a pure function of its options, the generators it was handed and what it was told, so that a study is
-//! continued by telling it the same again. Points may be anything that can be moved on a [`Ground`].
+//! continued by telling it the same again. Points may be anything that can be moved on a [`SearchContext`].
 //!
 //! A searcher is asked for by name, with options in brackets: `block-wise[population=20]`. A new one is one file and one
 //! line in the catalogue below; help, documentation and conformance tests loop over it.
@@ -50,20 +50,20 @@ pub enum Whole {
 /// A small change of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// One value of one block moves along its choices.
+    /// One value of one block operators along its choices.
     Value,
-    /// One value of one block moves, and other blocks give or take what the limits then demand or allow.
+    /// One value of one block operators, and other blocks give or take what the limits then demand or allow.
     Exchange,
     /// Several blocks get the same value.
     Together,
     /// Two blocks change places.
     Swap,
-    /// A value of the whole point moves, and all blocks are scaled to what the limits then demand or allow.
+    /// A value of the whole point operators, and all blocks are scaled to what the limits then demand or allow.
     Whole,
 }
 
 /// How points come from points.
-pub trait Moves<P> {
+pub trait Operators<P> {
     /// A random point.
     fn sample(&self, rng: &mut Rng) -> P;
     /// A child with values drawn anew, those of a block with the probability that `block` gives.
@@ -104,10 +104,11 @@ pub enum Nth<P> {
 }
 
 /// Where a searcher searches.
-pub trait Ground<P> {
+pub trait SearchContext<P> {
     /// What `make` gives once it is inside all limits and was never asked for before; a random such point if it keeps
     /// failing, nothing if these have run out too.
-    fn fresh(&mut self, rng: &mut Rng, make: &mut dyn FnMut(&dyn Moves<P>, &mut Rng) -> P) -> Option<P>;
+    fn propose(&mut self, rng: &mut Rng, make: &mut dyn FnMut(&dyn Operators<P>, &mut Rng) -> P)
+    -> Option<P>;
     /// The point with this index.
     fn nth(&mut self, index: u64) -> Nth<P>;
     /// The best points in the first objective, inside all limits and in order, where they can be known without scoring.
@@ -122,10 +123,10 @@ pub trait Ground<P> {
     /// The fitness in one objective of some points within all of `told`, larger is better; minus infinity if failed.
     fn fitness(&self, objective: usize, told: &[Told<P>], of: &[usize]) -> Vec<f64>;
     /// How points come from points.
-    fn moves(&self) -> &dyn Moves<P>;
+    fn operators(&self) -> &dyn Operators<P>;
     /// How good a point that was told really is, larger is better: minus infinity if that could not be found out, nothing
     /// where nobody evaluates.
-    fn worth(&mut self, _point: &P) -> Option<f64> {
+    fn evaluate(&mut self, _point: &P) -> Option<f64> {
         None
     }
 }
@@ -133,7 +134,7 @@ pub trait Ground<P> {
 /// A way to search.
 pub trait Searcher<P>: Send {
     /// The next generation; empty if the searcher has nothing left to try.
-    fn ask(&mut self, ground: &mut dyn Ground<P>, rng: &mut Rng) -> Vec<P>;
+    fn ask(&mut self, context: &mut dyn SearchContext<P>, rng: &mut Rng) -> Vec<P>;
     /// What became of the generation asked for last, in its order.
     fn tell(&mut self, generation: Vec<Told<P>>);
     /// How many points its options amount to: the budget unless another is given.
@@ -143,7 +144,7 @@ pub trait Searcher<P>: Send {
         false
     }
     /// No more is asked for: what is left to find out of the last generation.
-    fn end(&mut self, _ground: &mut dyn Ground<P>, _rng: &mut Rng) {}
+    fn end(&mut self, _ground: &mut dyn SearchContext<P>, _rng: &mut Rng) {}
 }
 
 /// The card of a searcher.

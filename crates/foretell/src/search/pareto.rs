@@ -10,7 +10,7 @@
 //! - Paper: *LiteTransformerSearch* (Javaheripi et al., NeurIPS 2022), released code.
 //! - Departures from the paper: `dominance=usual` takes the common definition, better in one and worse in none.
 use super::evolution::pair;
-use super::{About, Build, Ground, Searcher, Told, Whole, counts, shares};
+use super::{About, Build, SearchContext, Searcher, Told, Whole, counts, shares};
 use crate::rank;
 use crate::seed::Rng;
 use rand::RngExt;
@@ -97,13 +97,13 @@ impl<P: Clone + Send + 'static> Build<P> for Pareto<P> {
 }
 
 impl<P: Clone + Send + 'static> Pareto<P> {
-    fn front(&self, ground: &dyn Ground<P>) -> Vec<usize> {
+    fn front(&self, context: &dyn SearchContext<P>) -> Vec<usize> {
         let sound: Vec<usize> =
             (0..self.told.len()).filter(|index| self.told[*index].outcome.is_some()).collect();
         let Some(first) = sound.first() else { return Vec::new() };
         let count = self.told[*first].outcome.as_ref().map_or(0, |outcome| outcome.objectives.len());
         let columns: Vec<Vec<f64>> =
-            (0..count).map(|objective| ground.fitness(objective, &self.told, &sound)).collect();
+            (0..count).map(|objective| context.fitness(objective, &self.told, &sound)).collect();
         let points: Vec<Vec<f64>> =
             (0..sound.len()).map(|row| columns.iter().map(|column| column[row]).collect()).collect();
         let front = match self.options.dominance {
@@ -145,12 +145,12 @@ fn draw(weights: &[f64], rng: &mut Rng) -> usize {
 }
 
 impl<P: Clone + Send + 'static> Searcher<P> for Pareto<P> {
-    fn ask(&mut self, ground: &mut dyn Ground<P>, rng: &mut Rng) -> Vec<P> {
-        let front = self.front(ground);
+    fn ask(&mut self, context: &mut dyn SearchContext<P>, rng: &mut Rng) -> Vec<P> {
+        let front = self.front(context);
         let Options { population, parents, mutants, crossovers, rate, .. } = self.options;
         if front.is_empty() {
             return (0..population)
-                .map_while(|_| ground.fresh(rng, &mut |moves, rng| moves.sample(rng)))
+                .map_while(|_| context.propose(rng, &mut |operators, rng| operators.sample(rng)))
                 .collect();
         }
         let weights = weights(&front.iter().map(|index| self.times[*index]).collect::<Vec<_>>());
@@ -160,13 +160,13 @@ impl<P: Clone + Send + 'static> Searcher<P> for Pareto<P> {
         }
         let parents: Vec<&P> = parents.iter().map(|index| &self.told[*index].point).collect();
         let children = (0..mutants + crossovers).map_while(|nth| {
-            ground.fresh(rng, &mut |moves, rng| {
+            context.propose(rng, &mut |operators, rng| {
                 if nth < mutants {
                     let parent = parents.choose(rng).expect("a front has members");
-                    return moves.redraw(parent, Whole::Each(rate), &|_| rate, rng);
+                    return operators.redraw(parent, Whole::Each(rate), &|_| rate, rng);
                 }
                 let (a, b) = pair(&parents, rng, &|_, _| true);
-                moves.cross(a, b, rng)
+                operators.cross(a, b, rng)
             })
         });
         children.collect()

@@ -6,7 +6,7 @@
 //!
 //! - Paper: TF-TAS and AZ-NAS search their spaces with 8,000 random draws.
 //! - Departures from the paper: no point is drawn twice.
-use super::{About, Build, Ground, Searcher, Told, counts};
+use super::{About, Build, SearchContext, Searcher, Told, counts};
 use crate::seed::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -50,9 +50,9 @@ impl<P> Build<P> for Random {
 }
 
 impl<P> Searcher<P> for Random {
-    fn ask(&mut self, ground: &mut dyn Ground<P>, rng: &mut Rng) -> Vec<P> {
+    fn ask(&mut self, context: &mut dyn SearchContext<P>, rng: &mut Rng) -> Vec<P> {
         (0..self.options.batch)
-            .map_while(|_| ground.fresh(rng, &mut |moves, rng| moves.sample(rng)))
+            .map_while(|_| context.propose(rng, &mut |operators, rng| operators.sample(rng)))
             .collect()
     }
     fn tell(&mut self, _generation: Vec<Told<P>>) {}

@@ -10,7 +10,7 @@
 //! - Paper: *LPZero: Language model zero-cost proxy search from zero* (Dong et al., EMNLP 2024), and its released code.
 //! - Departures from the paper: no point is scored twice.
 use super::archive::Archive;
-use super::{About, Build, Ground, Moves, Searcher, Told, Whole, counts, shares};
+use super::{About, Build, Operators, SearchContext, Searcher, Told, Whole, counts, shares};
 use crate::seed::Rng;
 use rand::RngExt;
 use rand::seq::IndexedRandom;
@@ -90,10 +90,10 @@ impl<P: Clone + Send + 'static> Build<P> for SteadyState<P> {
 }
 
 impl<P: Clone + Send + 'static> Searcher<P> for SteadyState<P> {
-    fn ask(&mut self, ground: &mut dyn Ground<P>, rng: &mut Rng) -> Vec<P> {
+    fn ask(&mut self, context: &mut dyn SearchContext<P>, rng: &mut Rng) -> Vec<P> {
         let Options { population, pool, crossover, mutation, rate, survivors, .. } = self.options;
         if self.archive.told.is_empty() {
-            let random = |_| ground.fresh(rng, &mut |moves, rng| moves.sample(rng));
+            let random = |_| context.propose(rng, &mut |operators, rng| operators.sample(rng));
             return (0..population).map_while(random).collect();
         }
         let room = if survivors == Survivors::Newest {
@@ -105,22 +105,22 @@ impl<P: Clone + Send + 'static> Searcher<P> for SteadyState<P> {
         if survivors == Survivors::Best || among.is_empty() {
             among.append(&mut self.new);
         }
-        let stay = self.archive.best(ground, among, if self.new.is_empty() { population } else { room });
+        let stay = self.archive.best(context, among, if self.new.is_empty() { population } else { room });
         self.population = stay.into_iter().chain(self.new.drain(..)).collect();
         let pool = ((pool * self.population.len() as f64).ceil() as usize).max(2);
-        let parents = self.archive.best(ground, self.population.clone(), pool);
+        let parents = self.archive.best(context, self.population.clone(), pool);
         let parents: Vec<&P> = parents.iter().map(|index| self.archive.point(*index)).collect();
-        let child = |moves: &dyn Moves<P>, rng: &mut Rng| {
+        let child = |operators: &dyn Operators<P>, rng: &mut Rng| {
             let (Some(a), Some(b)) = (parents.choose(rng), parents.choose(rng)) else {
-                return moves.sample(rng);
+                return operators.sample(rng);
             };
-            let born = if rng.random_bool(crossover) { moves.cross(a, b, rng) } else { (*a).clone() };
+            let born = if rng.random_bool(crossover) { operators.cross(a, b, rng) } else { (*a).clone() };
             match rng.random_bool(mutation) {
-                true => moves.redraw(&born, Whole::Each(rate), &|_| rate, rng),
+                true => operators.redraw(&born, Whole::Each(rate), &|_| rate, rng),
                 false => born,
             }
         };
-        ground.fresh(rng, &mut |moves, rng| child(moves, rng)).into_iter().collect()
+        context.propose(rng, &mut |operators, rng| child(operators, rng)).into_iter().collect()
     }
     fn tell(&mut self, generation: Vec<Told<P>>) {
         self.new = self.archive.add(generation);

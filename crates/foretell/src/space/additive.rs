@@ -1,11 +1,11 @@
-//! Scores as sums: what each row of each position adds to the score of a head, found and checked by scoring networks.
+//! Scores as sums: what each row of each position adds to the score of a frame, found and checked by scoring networks.
 //!
-//! Scoring every row under every head takes minutes on large spaces, so heads whose rows have equal costs try the gains
-//! of one another first. Gains are believed after they reproduce the scores of several networks of the head.
+//! Scoring every row under every frame takes minutes on large spaces, so frames whose rows have equal costs try the gains
+//! of one another first. Gains are believed after they reproduce the scores of several networks of the frame.
 
 use super::budget::RowCosts;
+use super::distribution::{Cost, Window};
 use super::grid::{Grid, Menu};
-use super::sums::{Cost, Window};
 use crate::architecture::{Architecture, Counter, Positions};
 use crate::error::{Error, Result};
 use crate::seed::Seed;
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex};
 
-/// Random networks per head on which the sum of gains is compared with the score.
+/// Random networks per frame on which the sum of gains is compared with the score.
 const TRIED: u64 = 4;
 /// The largest relative difference between a score and the sum of its gains.
 const PRECISION: f64 = 1e-9;
@@ -42,19 +42,19 @@ impl Rows {
     }
 }
 
-/// The score of a head as a sum: `start + Σ gain(row)`.
+/// The score of a frame as a sum: `start + Σ gain(row)`.
 pub(super) struct Sum {
-    pub(super) head: usize,
-    /// The score of the head with the first row everywhere.
+    pub(super) frame: usize,
+    /// The score of the frame with the first row everywhere.
     pub(super) start: f64,
     pub(super) outside: Cost,
     /// The rows of each position.
     pub(super) rows: Vec<Arc<Rows>>,
 }
 
-/// A head before its score is known.
+/// A frame before its score is known.
 pub(super) struct Plan {
-    pub(super) head: usize,
+    pub(super) frame: usize,
     pub(super) outside: Cost,
     /// The cost of each row of each position.
     pub(super) costs: Vec<Arc<Vec<Cost>>>,
@@ -62,13 +62,13 @@ pub(super) struct Plan {
     classes: Vec<usize>,
 }
 
-/// Gains that were found for one head.
+/// Gains that were found for one frame.
 struct Known {
     classes: Vec<usize>,
     rows: Vec<Arc<Rows>>,
 }
 
-/// The score of each of these heads as a sum. `progress` is told the share of heads that are done.
+/// The score of each of these frames as a sum. `progress` is told the share of frames that are done.
 pub(super) fn sums(
     grid: &Grid,
     plans: &[Plan],
@@ -82,7 +82,7 @@ pub(super) fn sums(
         groups.entry(plan.classes.first().copied().unwrap_or(0)).or_default().push(plan);
     }
     let mut groups: Vec<Vec<&Plan>> = groups.into_values().collect();
-    groups.sort_by_key(|group| group[0].head);
+    groups.sort_by_key(|group| group[0].frame);
     let done = Mutex::new(0);
     let tick = || {
         if let Ok(mut done) = done.lock() {
@@ -93,23 +93,23 @@ pub(super) fn sums(
     let found: Vec<Vec<Sum>> =
         groups.into_par_iter().map(|group| scorer.group(group, &tick)).collect::<Result<_>>()?;
     let mut sums: Vec<Sum> = found.into_iter().flatten().collect();
-    sums.sort_by_key(|sum| sum.head);
+    sums.sort_by_key(|sum| sum.frame);
     Ok(sums)
 }
 
-/// The costs of every head that can meet the window, with equal lists of costs shared.
+/// The costs of every frame that can meet the window, with equal lists of costs shared.
 pub(super) fn plans(grid: &Grid, counter: Counter, window: &Window) -> Vec<Plan> {
-    let plan = |head: usize| {
+    let plan = |frame: usize| {
         let mut costs = RowCosts::new(grid, counter);
-        let outside = costs.outside(head);
-        let rows: Vec<_> = (0..grid.heads[head].menus.len()).map(|p| costs.rows(head, p)).collect();
-        reaches(outside, &rows, window).then_some(Plan { head, outside, costs: rows, classes: Vec::new() })
+        let outside = costs.outside(frame);
+        let rows: Vec<_> = (0..grid.frames[frame].menus.len()).map(|p| costs.rows(frame, p)).collect();
+        reaches(outside, &rows, window).then_some(Plan { frame, outside, costs: rows, classes: Vec::new() })
     };
-    let mut plans: Vec<Plan> = (0..grid.heads.len()).into_par_iter().filter_map(plan).collect();
+    let mut plans: Vec<Plan> = (0..grid.frames.len()).into_par_iter().filter_map(plan).collect();
     let alike = matches!(grid.definition.family.card().positions, Positions::Layers(_));
     let mut known: FxHashMap<(*const Menu, usize, Arc<Vec<Cost>>), usize> = FxHashMap::default();
     for plan in &mut plans {
-        let menus = &grid.heads[plan.head].menus;
+        let menus = &grid.frames[plan.frame].menus;
         for (position, (menu, costs)) in menus.iter().zip(&mut plan.costs).enumerate() {
             let same = position.checked_sub(1).filter(|p| alike && Arc::ptr_eq(menu, &menus[*p]));
             let class = match same {
@@ -130,7 +130,7 @@ pub(super) fn plans(grid: &Grid, counter: Counter, window: &Window) -> Vec<Plan>
     plans
 }
 
-/// Whether the cheapest and the dearest networks of a head leave room for some inside the window.
+/// Whether the cheapest and the dearest networks of a frame leave room for some inside the window.
 fn reaches(outside: Cost, rows: &[Arc<Vec<Cost>>], window: &Window) -> bool {
     let (mut least, mut most) = (outside, outside);
     for alike in rows.chunk_by(Arc::ptr_eq) {
@@ -157,19 +157,19 @@ impl Scorer<'_> {
         Err(Error::input("the score", format!("is {score} for {architecture:?}: exact search needs numbers")))
     }
 
-    fn base(&self, head: usize) -> Architecture {
-        let head = &self.grid.heads[head];
-        self.grid.assemble(head, |position| head.menus[position].row(0).to_vec())
+    fn base(&self, frame: usize) -> Architecture {
+        let frame = &self.grid.frames[frame];
+        self.grid.assemble(frame, |position| frame.menus[position].row(0).to_vec())
     }
 
-    /// Refuses scores that are no sum after a few networks of a few heads, before anything is computed at length.
+    /// Refuses scores that are no sum after a few networks of a few frames, before anything is computed at length.
     fn refuse_early(&self, plans: &[Plan]) -> Result<()> {
         let step = plans.len().div_ceil(FIRST_HEADS).max(1);
         for plan in plans.iter().step_by(step).chain(plans.last()) {
-            let menus = &self.grid.heads[plan.head].menus;
-            let base = self.base(plan.head);
+            let menus = &self.grid.frames[plan.frame].menus;
+            let base = self.base(plan.frame);
             let start = self.score(&base)?;
-            let mut rng = Seed(0).stream("additive, first", plan.head as u64);
+            let mut rng = Seed(0).stream("additive, first", plan.frame as u64);
             for _ in 0..TRIED {
                 let (mut all, mut sum) = (base.clone(), start);
                 for (position, menu) in menus.iter().enumerate() {
@@ -189,16 +189,16 @@ impl Scorer<'_> {
 
     /// Heads whose first positions are alike, deepest first: what holds for the deepest often holds for all.
     fn group(&self, mut plans: Vec<&Plan>, tick: &(dyn Fn() + Sync)) -> Result<Vec<Sum>> {
-        plans.sort_by_key(|plan| (std::cmp::Reverse(plan.classes.len()), plan.head));
+        plans.sort_by_key(|plan| (std::cmp::Reverse(plan.classes.len()), plan.frame));
         let mut known: Vec<Known> = Vec::new();
         let mut sums = Vec::with_capacity(plans.len());
         for plan in plans {
-            let base = self.base(plan.head);
+            let base = self.base(plan.frame);
             let start = self.score(&base)?;
             let mut found = None;
             for gains in known.iter().rev().filter(|known| known.classes.starts_with(&plan.classes)) {
                 let rows = &gains.rows[..plan.classes.len()];
-                if self.agrees(plan.head, &base, start, rows)? {
+                if self.agrees(plan.frame, &base, start, rows)? {
                     found = Some(rows.to_vec());
                     break;
                 }
@@ -211,13 +211,13 @@ impl Scorer<'_> {
                     rows
                 }
             };
-            sums.push(Sum { head: plan.head, start, outside: plan.outside, rows });
+            sums.push(Sum { frame: plan.frame, start, outside: plan.outside, rows });
             tick();
         }
         Ok(sums)
     }
 
-    /// The gains of a head: first as if positions of one class were alike, then each position by itself.
+    /// The gains of a frame: first as if positions of one class were alike, then each position by itself.
     fn gains(&self, plan: &Plan, base: &Architecture, start: f64) -> Result<Vec<Arc<Rows>>> {
         for shared in [true, false] {
             let mut rows: Vec<Arc<Rows>> = Vec::with_capacity(plan.classes.len());
@@ -228,7 +228,7 @@ impl Scorer<'_> {
                     None => Arc::new(self.rows(plan, position, base, start)?),
                 });
             }
-            if self.agrees(plan.head, base, start, &rows)? {
+            if self.agrees(plan.frame, base, start, &rows)? {
                 return Ok(rows);
             }
         }
@@ -236,7 +236,7 @@ impl Scorer<'_> {
     }
 
     fn rows(&self, plan: &Plan, position: usize, base: &Architecture, start: f64) -> Result<Rows> {
-        let menu = &self.grid.heads[plan.head].menus[position];
+        let menu = &self.grid.frames[plan.frame].menus[position];
         let mut changed = base.clone();
         let gains = menu.iter().map(|row| {
             changed.row_mut(position).copy_from_slice(row);
@@ -245,10 +245,10 @@ impl Scorer<'_> {
         Ok(Rows::new(plan.costs[position].clone(), gains.collect::<Result<_>>()?))
     }
 
-    /// Whether gains reproduce the scores of random networks of a head, and of the one with the last row everywhere.
-    fn agrees(&self, head: usize, base: &Architecture, start: f64, rows: &[Arc<Rows>]) -> Result<bool> {
-        let menus = &self.grid.heads[head].menus;
-        let mut rng = Seed(0).stream("additive", head as u64);
+    /// Whether gains reproduce the scores of random networks of a frame, and of the one with the last row everywhere.
+    fn agrees(&self, frame: usize, base: &Architecture, start: f64, rows: &[Arc<Rows>]) -> Result<bool> {
+        let menus = &self.grid.frames[frame].menus;
+        let mut rng = Seed(0).stream("additive", frame as u64);
         let mut changed = base.clone();
         for network in 0..=TRIED {
             let mut sum = start;

@@ -1,15 +1,15 @@
 //! Sampling under hard limits: feasible by construction, and a proof where nothing is feasible.
 //!
-//! Given a head, cost is a sum over layers. For every head the distribution of that sum is computed exactly
-//! ([`Sums`]); layers are then drawn one after the other, each choice weighted by the mass of completions that end
+//! Given a frame, cost is a sum over layers. For every frame the distribution of that sum is computed exactly
+//! ([`CostDistribution`]); layers are then drawn one after the other, each choice weighted by the mass of completions that end
 //! inside the limits. A sample therefore follows precisely the space's own distribution conditioned on feasibility
 //! (or, on request, is uniform over the feasible set); no draw is wasted and no budget loops for ever.
 //!
 //! Where too many different sums exist, costs are rounded down to a grid and the limits loosened accordingly: the
 //! same draw then proposes a superset and an exact check rejects, which leaves the distribution unchanged.
 
+use super::distribution::{Cost, CostDistribution, Window};
 use super::grid::{Grid, Menu};
-use super::sums::{Cost, Sums, Window};
 use super::{Feasible, Limits};
 use crate::architecture::{Architecture, Counter, Positions};
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ const MAX_STATES: usize = 60_000;
 /// Proposals tried where costs had to be rounded.
 const MAX_TRIES: usize = 100_000;
 
-/// Costs of menu rows, computed once per head and menu.
+/// Costs of menu rows, computed once per frame and menu.
 pub(super) struct RowCosts<'g> {
     grid: &'g Grid,
     counter: Counter,
@@ -37,36 +37,36 @@ impl<'g> RowCosts<'g> {
         RowCosts { grid, counter, last: None }
     }
 
-    /// The architecture of a head with the first row everywhere.
-    pub(super) fn scratch(&self, head: usize) -> Architecture {
-        let head = &self.grid.heads[head];
-        let mut values = head.values.clone();
-        head.menus.iter().for_each(|menu| values.extend_from_slice(menu.row(0)));
+    /// The architecture of a frame with the first row everywhere.
+    pub(super) fn scratch(&self, frame: usize) -> Architecture {
+        let frame = &self.grid.frames[frame];
+        let mut values = frame.values.clone();
+        frame.menus.iter().for_each(|menu| values.extend_from_slice(menu.row(0)));
         self.grid.architecture(values)
     }
 
-    pub(super) fn outside(&self, head: usize) -> Cost {
-        self.scratch(head).cost_outside(self.counter)
+    pub(super) fn outside(&self, frame: usize) -> Cost {
+        self.scratch(frame).cost_outside(self.counter)
     }
 
     /// The cost of each row of the menu at a position.
-    pub(super) fn rows(&mut self, head: usize, position: usize) -> Arc<Vec<Cost>> {
-        let menu: &Arc<Menu> = &self.grid.heads[head].menus[position];
+    pub(super) fn rows(&mut self, frame: usize, position: usize) -> Arc<Vec<Cost>> {
+        let menu: &Arc<Menu> = &self.grid.frames[frame].menus[position];
         let layers_alike = matches!(self.grid.definition.family.card().positions, Positions::Layers(_));
         let key = Arc::as_ptr(menu) as usize;
         if let Some((h, k, costs)) = &self.last
-            && (*h, *k) == (head, key)
+            && (*h, *k) == (frame, key)
             && layers_alike
         {
             return costs.clone();
         }
-        let mut scratch = self.scratch(head);
+        let mut scratch = self.scratch(frame);
         let costs = menu.iter().map(|row| {
             scratch.row_mut(position).copy_from_slice(row);
             scratch.cost_position(position, self.counter)
         });
         let costs = Arc::new(costs.collect::<Vec<_>>());
-        self.last = Some((head, key, costs.clone()));
+        self.last = Some((frame, key, costs.clone()));
         costs
     }
 }
@@ -77,9 +77,9 @@ struct Step {
     rows: Vec<Vec<usize>>,
 }
 
-/// The feasible part of one head.
+/// The feasible part of one frame.
 struct Reach {
-    head: usize,
+    frame: usize,
     outside: Cost,
     steps: Vec<usize>,
     mass: f64,
@@ -92,7 +92,7 @@ pub(super) struct Budget<'g> {
     counter: Counter,
     rounding: Cost,
     steps: Vec<Step>,
-    tails: HashMap<Vec<usize>, Arc<Sums>>,
+    tails: HashMap<Vec<usize>, Arc<CostDistribution>>,
     reaches: Vec<Reach>,
 }
 
@@ -108,7 +108,7 @@ impl<'g> Budget<'g> {
                 counter: limits.counter,
                 rounding,
                 steps: Vec::new(),
-                tails: HashMap::from([(Vec::new(), Arc::new(Sums::nothing()))]),
+                tails: HashMap::from([(Vec::new(), Arc::new(CostDistribution::nothing()))]),
                 reaches: Vec::new(),
             };
             if budget.build() {
@@ -120,16 +120,16 @@ impl<'g> Budget<'g> {
         if budget.reaches.is_empty() { Err(infeasible(grid, limits)) } else { Ok(budget) }
     }
 
-    /// The mass of every head; false if there are too many different sums.
+    /// The mass of every frame; false if there are too many different sums.
     fn build(&mut self) -> bool {
         let bounded = self.bounded();
         let mut costs = RowCosts::new(self.grid, self.counter);
         let mut known: HashMap<Arc<Vec<Cost>>, usize> = HashMap::new();
-        for head in 0..self.grid.heads.len() {
-            let outside = costs.outside(head);
-            let mut steps = Vec::with_capacity(self.grid.heads[head].menus.len());
-            for position in 0..self.grid.heads[head].menus.len() {
-                let rows = costs.rows(head, position);
+        for frame in 0..self.grid.frames.len() {
+            let outside = costs.outside(frame);
+            let mut steps = Vec::with_capacity(self.grid.frames[frame].menus.len());
+            for position in 0..self.grid.frames[frame].menus.len() {
+                let rows = costs.rows(frame, position);
                 let step = *known.entry(rows).or_insert_with_key(|rows| {
                     let rounded = rows.iter().map(|cost| {
                         let round = |m: usize| if bounded[m] { cost[m] / self.rounding[m] } else { 0 };
@@ -145,7 +145,7 @@ impl<'g> Budget<'g> {
             }
             let window = self.rest(outside, steps.len());
             let mass = window.map_or(0.0, |window| self.tails[&steps].within(&window));
-            self.reaches.push(Reach { head, outside, steps, mass });
+            self.reaches.push(Reach { frame, outside, steps, mass });
         }
         true
     }
@@ -154,7 +154,7 @@ impl<'g> Budget<'g> {
         [0, 1].map(|m| self.window.low[m] > 0 || self.window.high[m] < u64::MAX)
     }
 
-    /// Sums of every tail of the chain, shared with all chains that end alike.
+    /// CostDistribution of every tail of the chain, shared with all chains that end alike.
     fn grow(&mut self, steps: &[usize]) -> bool {
         for start in (0..steps.len()).rev() {
             if !self.tails.contains_key(&steps[start..]) {
@@ -186,10 +186,10 @@ impl<'g> Budget<'g> {
     }
 
     fn draw(&self, reach: &Reach, rng: &mut Rng) -> Architecture {
-        let head = &self.grid.heads[reach.head];
-        let mut values = head.values.clone();
+        let frame = &self.grid.frames[reach.frame];
+        let mut values = frame.values.clone();
         let mut window =
-            self.rest(reach.outside, reach.steps.len()).expect("a head with mass leaves a window");
+            self.rest(reach.outside, reach.steps.len()).expect("a frame with mass leaves a window");
         for (position, &step) in reach.steps.iter().enumerate() {
             let tail = &self.tails[&reach.steps[position + 1..]];
             let step = &self.steps[step];
@@ -200,7 +200,7 @@ impl<'g> Budget<'g> {
                 .collect();
             let entry = pick(&weights, rng);
             let rows = &step.rows[entry];
-            values.extend_from_slice(head.menus[position].row(rows[rng.random_range(0..rows.len())]));
+            values.extend_from_slice(frame.menus[position].row(rows[rng.random_range(0..rows.len())]));
             window = window.after(step.entries[entry].0).expect("an entry with mass fits the window");
         }
         self.grid.architecture(values)
@@ -211,7 +211,7 @@ impl<'g> Budget<'g> {
     }
 
     fn weights(&self, uniform: bool) -> Vec<f64> {
-        let sizes = self.reaches.iter().map(|reach| &self.grid.heads[reach.head].size);
+        let sizes = self.reaches.iter().map(|reach| &self.grid.frames[reach.frame].size);
         let largest = ln(sizes.clone().max().expect("a budget reaches a head"));
         let weight = |(reach, size): (&Reach, &BigUint)| {
             reach.mass * if uniform { (ln(size) - largest).exp() } else { 1.0 }
@@ -239,8 +239,8 @@ impl Feasible for Budget<'_> {
         if self.rounding != [1, 1] {
             return None;
         }
-        let all = self.grid.heads.iter().map(|head| &head.size).sum::<BigUint>();
-        let part = |reach: &Reach| reach.mass * (ln(&self.grid.heads[reach.head].size) - ln(&all)).exp();
+        let all = self.grid.frames.iter().map(|frame| &frame.size).sum::<BigUint>();
+        let part = |reach: &Reach| reach.mass * (ln(&self.grid.frames[reach.frame].size) - ln(&all)).exp();
         Some(self.reaches.iter().map(part).sum())
     }
 }

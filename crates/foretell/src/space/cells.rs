@@ -38,7 +38,7 @@ const STATES: usize = 5;
 impl Cells {
     /// Builds the space. Everything but the number of states must be fixed.
     pub fn new(definition: Definition) -> Result<Self> {
-        for (field, choices) in definition.family.fields().iter().zip(&definition.head) {
+        for (field, choices) in definition.family.fields().iter().zip(&definition.globals) {
             if choices.len() > 1 && field.key != "num_states" {
                 let message = "may not vary in this family: put one value under [fixed]";
                 return Err(Error::input(definition.at(field.key), message));
@@ -50,12 +50,12 @@ impl Cells {
                 "min_ffn_ratio has no meaning for recurrent cells",
             ));
         }
-        let states = definition.head[STATES].clone();
+        let states = definition.globals[STATES].clone();
         Ok(Cells { label: definition.name.as_str().into(), states, definition })
     }
 
     fn architecture(&self, recipe: &Recipe) -> Architecture {
-        let mut values: Vec<u32> = self.definition.head.iter().map(|choices| choices[0]).collect();
+        let mut values: Vec<u32> = self.definition.globals.iter().map(|choices| choices[0]).collect();
         values[STATES] = recipe.results.len() as u32;
         values.extend(recipe.rows());
         Architecture::unchecked(self.label.clone(), self.definition.family, values)
@@ -222,7 +222,7 @@ impl Space for Cells {
             return Err(Error::input("nodes", format!("{nodes} are more than the generator's {most}")));
         }
         for (slot, field) in self.definition.family.fields().iter().take(STATES).enumerate() {
-            let (value, fixed) = (architecture.head()[slot], self.definition.head[slot][0]);
+            let (value, fixed) = (architecture.globals()[slot], self.definition.globals[slot][0]);
             if value != fixed {
                 return Err(Error::input(field.key, format!("is {value}, the space fixes {fixed}")));
             }

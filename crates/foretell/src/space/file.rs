@@ -36,7 +36,7 @@ pub struct Definition {
     /// The file's text.
     pub text: String,
     /// Choices for each value outside the positions.
-    pub head: Vec<Vec<u32>>,
+    pub globals: Vec<Vec<u32>>,
     /// Choices for each field of a position.
     pub columns: Vec<Column>,
     /// The least feed-forward width over model width, in thousandths.
@@ -104,7 +104,7 @@ impl Definition {
             Column::Same(choices) => single(choices),
             Column::Each(_) => None,
         });
-        Template { head: self.head.iter().map(single).collect(), row: row.collect() }
+        Template { globals: self.globals.iter().map(single).collect(), row: row.collect() }
     }
 }
 
@@ -147,7 +147,8 @@ impl Reader<'_> {
             return Err(self.wrong(&table["name"], "name", message));
         }
         let family = family(&family_name).map_err(|e| e.at(self.line_of(table["family"].span().start)))?;
-        let head = family.fields().iter().flat_map(|field| (0..field.width()).map(|i| field.default_at(i)));
+        let globals =
+            family.fields().iter().flat_map(|field| (0..field.width()).map(|i| field.default_at(i)));
         let columns = family.fields().iter().filter(|field| field.scope == Scope::Position);
         let mut definition = Definition {
             name,
@@ -155,7 +156,7 @@ impl Reader<'_> {
             about: text("about")?,
             paper: text("paper")?,
             text: self.text.to_owned(),
-            head: head.map(|default| default.into_iter().collect()).collect(),
+            globals: globals.map(|default| default.into_iter().collect()).collect(),
             columns: columns.map(|field| Column::Same(field.default.into_iter().collect())).collect(),
             min_ffn_ratio: None,
             vertices: 7,
@@ -213,14 +214,14 @@ impl Reader<'_> {
         };
         let at = position_in(definition.family, field);
         match (field.scope, value.get_ref().as_array()) {
-            (Scope::Whole, _) => definition.head[at] = vec![read(value)?],
+            (Scope::Whole, _) => definition.globals[at] = vec![read(value)?],
             (Scope::List(n), Some(list)) if list.len() <= n => {
                 for i in 0..n {
                     let entry = list.get(i).map(read).transpose()?;
                     let empty = field.read(&Value::Null).ok();
                     let missing =
                         || self.wrong(value, field.key, format!("needs {n} entries, not {}", list.len()));
-                    definition.head[at + i] = vec![entry.or(empty).ok_or_else(missing)?];
+                    definition.globals[at + i] = vec![entry.or(empty).ok_or_else(missing)?];
                 }
             }
             (Scope::List(n), _) => {
@@ -261,7 +262,7 @@ impl Reader<'_> {
             Scope::Whole if nested => {
                 return Err(self.wrong(value, field.key, "is one choice: write one list"));
             }
-            Scope::Whole => definition.head[at] = lists.into_iter().next().unwrap_or_default(),
+            Scope::Whole => definition.globals[at] = lists.into_iter().next().unwrap_or_default(),
             Scope::List(n) if nested && lists.len() != n => {
                 return Err(self.wrong(
                     value,
@@ -270,7 +271,7 @@ impl Reader<'_> {
                 ));
             }
             Scope::List(n) => {
-                (0..n).for_each(|i| definition.head[at + i] = lists[i.min(lists.len() - 1)].clone());
+                (0..n).for_each(|i| definition.globals[at + i] = lists[i.min(lists.len() - 1)].clone());
             }
             Scope::Position if nested => definition.columns[at] = Column::Each(lists),
             Scope::Position => {
@@ -353,13 +354,13 @@ impl Reader<'_> {
         let missing =
             |field: &Field| Error::input(self.place, format!("says nothing of {}: {}", field.key, field.doc));
         let largest: Vec<u32> =
-            definition.head.iter().map(|choices| *choices.iter().max().unwrap_or(&0)).collect();
+            definition.globals.iter().map(|choices| *choices.iter().max().unwrap_or(&0)).collect();
         let Card { fields, positions, .. } = family.card();
         let deepest = positions.count(fields, &largest);
         for field in *fields {
             let at = position_in(family, field);
             if field.scope != Scope::Position {
-                if definition.head[at..at + field.width()].iter().any(Vec::is_empty) {
+                if definition.globals[at..at + field.width()].iter().any(Vec::is_empty) {
                     return Err(missing(field));
                 }
                 continue;

@@ -1,6 +1,6 @@
-//! Spaces whose architectures are a head (depth, widths, …) and one row of choices per layer or stage.
+//! Spaces whose architectures are a frame (depth, widths, …) and one row of choices per layer or stage.
 //!
-//! Building a space enumerates every admissible head once and, for each position, the *menu*: the rows that the
+//! Building a space enumerates every admissible frame once and, for each position, the *menu*: the rows that the
 //! family's rules allow there. Everything else is counting: sampling, mutation and crossing draw from what is
 //! admissible, so nothing is ever retried; the size is a sum of products; any index can be turned into its point.
 
@@ -15,9 +15,9 @@ use rand::RngExt;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The most admissible heads a space may have.
+/// The most admissible frames a space may have.
 const MAX_HEADS: usize = 1 << 20;
-/// The most combinations of head and row that are checked while building.
+/// The most combinations of frame and row that are checked while building.
 const MAX_WORK: u128 = 10_000_000;
 
 /// The rows admissible at a position, side by side.
@@ -51,7 +51,7 @@ impl Menu {
 }
 
 /// One admissible choice of everything outside the positions.
-pub(super) struct Head {
+pub(super) struct Frame {
     pub(super) values: Vec<u32>,
     pub(super) menus: Vec<Arc<Menu>>,
     pub(super) size: BigUint,
@@ -61,7 +61,7 @@ pub(super) struct Head {
 pub struct Grid {
     pub(super) label: Arc<str>,
     pub(super) definition: Definition,
-    pub(super) heads: Vec<Head>,
+    pub(super) frames: Vec<Frame>,
     size: BigUint,
 }
 
@@ -74,10 +74,10 @@ impl Grid {
             let message = format!("min_ffn_ratio has no meaning for the {} family", definition.family.name());
             return Err(Error::input(definition.name.as_str(), message));
         }
-        let heads = builder.heads()?;
-        builder.refuse_dead_choices(&heads)?;
-        let size = heads.iter().map(|head| &head.size).sum();
-        Ok(Grid { label: definition.name.as_str().into(), heads, size, definition })
+        let frames = builder.frames()?;
+        builder.refuse_dead_choices(&frames)?;
+        let size = frames.iter().map(|frame| &frame.size).sum();
+        Ok(Grid { label: definition.name.as_str().into(), frames, size, definition })
     }
 
     pub(super) fn architecture(&self, values: Vec<u32>) -> Architecture {
@@ -86,10 +86,10 @@ impl Grid {
 
     /// A walk over `count` points from index `start` on, in index order.
     pub fn walk(&self, start: &BigUint, count: u128) -> Walk<'_> {
-        let (head, digits) = self.locate(start).unwrap_or((self.heads.len(), Vec::new()));
+        let (frame, digits) = self.locate(start).unwrap_or((self.frames.len(), Vec::new()));
         let mut walk = Walk {
             space: self,
-            head,
+            frame,
             digits,
             left: count,
             fresh: true,
@@ -99,16 +99,16 @@ impl Grid {
         walk
     }
 
-    /// The head and the place in each menu of the point with this index.
+    /// The frame and the place in each menu of the point with this index.
     fn locate(&self, index: &BigUint) -> Option<(usize, Vec<usize>)> {
         let mut rest = index.clone();
-        for (h, head) in self.heads.iter().enumerate() {
-            if rest >= head.size {
-                rest -= &head.size;
+        for (h, frame) in self.frames.iter().enumerate() {
+            if rest >= frame.size {
+                rest -= &frame.size;
                 continue;
             }
-            let mut digits = vec![0; head.menus.len()];
-            for (digit, menu) in digits.iter_mut().zip(&head.menus).rev() {
+            let mut digits = vec![0; frame.menus.len()];
+            for (digit, menu) in digits.iter_mut().zip(&frame.menus).rev() {
                 let radix = BigUint::from(menu.len());
                 *digit = usize::try_from(&rest % &radix).expect("a remainder is below its divisor");
                 rest /= radix;
@@ -118,9 +118,9 @@ impl Grid {
         None
     }
 
-    pub(super) fn assemble(&self, head: &Head, row: impl FnMut(usize) -> Vec<u32>) -> Architecture {
-        let mut values = head.values.clone();
-        values.extend((0..head.menus.len()).flat_map(row));
+    pub(super) fn assemble(&self, frame: &Frame, row: impl FnMut(usize) -> Vec<u32>) -> Architecture {
+        let mut values = frame.values.clone();
+        values.extend((0..frame.menus.len()).flat_map(row));
         self.architecture(values)
     }
 
@@ -128,10 +128,10 @@ impl Grid {
     pub(super) fn extremes(&self, counter: Counter) -> [(u64, u64); 2] {
         let mut extremes = [(u64::MAX, 0); 2];
         let mut costs = RowCosts::new(self, counter);
-        for head in 0..self.heads.len() {
-            let mut total = costs.outside(head).map(|outside| (outside, outside));
-            for position in 0..self.heads[head].menus.len() {
-                let rows = costs.rows(head, position);
+        for frame in 0..self.frames.len() {
+            let mut total = costs.outside(frame).map(|outside| (outside, outside));
+            for position in 0..self.frames[frame].menus.len() {
+                let rows = costs.rows(frame, position);
                 for (metric, (low, high)) in total.iter_mut().enumerate() {
                     *low += rows.iter().map(|cost| cost[metric]).min().unwrap_or(0);
                     *high += rows.iter().map(|cost| cost[metric]).max().unwrap_or(0);
@@ -150,10 +150,10 @@ impl Space for Grid {
         &self.definition
     }
 
-    /// A head drawn uniformly, then each row uniformly: depth, width and layers as the papers draw them.
+    /// A frame drawn uniformly, then each row uniformly: depth, width and layers as the papers draw them.
     fn sample(&self, rng: &mut Rng) -> Architecture {
-        let head = &self.heads[rng.random_range(0..self.heads.len())];
-        self.assemble(head, |position| head.menus[position].pick(rng).to_vec())
+        let frame = &self.frames[rng.random_range(0..self.frames.len())];
+        self.assemble(frame, |position| frame.menus[position].pick(rng).to_vec())
     }
 
     /// Redraws each value with probability `rate`, dependent ones from what remains admissible; a deeper child gets
@@ -162,56 +162,59 @@ impl Space for Grid {
         self.redraw(parent, &|_| rate, &|_| rate, rng)
     }
 
-    fn redraw(&self, parent: &Architecture, head: Rate, row: Rate, rng: &mut Rng) -> Architecture {
+    fn redraw(&self, parent: &Architecture, frame: Rate, row: Rate, rng: &mut Rng) -> Architecture {
         let keep = |rng: &mut Rng, value: &u32, rate: f64| (!rng.random_bool(rate)).then_some(*value);
         let wanted: Vec<Option<u32>> =
-            parent.head().iter().enumerate().map(|(slot, value)| keep(rng, value, head(slot))).collect();
-        let fits = |head: &&Head| head.values.iter().zip(&wanted).all(|(a, b)| b.is_none_or(|b| *a == b));
-        let candidates: Vec<&Head> = self.heads.iter().filter(fits).collect();
-        let head = match candidates.len() {
-            0 => &self.heads[rng.random_range(0..self.heads.len())],
+            parent.globals().iter().enumerate().map(|(slot, value)| keep(rng, value, frame(slot))).collect();
+        let fits = |frame: &&Frame| frame.values.iter().zip(&wanted).all(|(a, b)| b.is_none_or(|b| *a == b));
+        let candidates: Vec<&Frame> = self.frames.iter().filter(fits).collect();
+        let frame = match candidates.len() {
+            0 => &self.frames[rng.random_range(0..self.frames.len())],
             n => candidates[rng.random_range(0..n)],
         };
-        self.assemble(head, |position| {
+        self.assemble(frame, |position| {
             if position >= parent.positions() {
-                return head.menus[position].pick(rng).to_vec();
+                return frame.menus[position].pick(rng).to_vec();
             }
             let wanted: Vec<_> =
                 parent.row(position).iter().map(|value| keep(rng, value, row(position))).collect();
-            head.menus[position].nearest(&wanted, rng).to_vec()
+            frame.menus[position].nearest(&wanted, rng).to_vec()
         })
     }
 
     /// Takes each value from either parent; combinations that are not admissible give way to the nearest that are.
     fn cross(&self, a: &Architecture, b: &Architecture, rng: &mut Rng) -> Architecture {
-        let either = |head: &&Head| {
-            head.values
+        let either = |frame: &&Frame| {
+            frame
+                .values
                 .iter()
-                .zip(a.head().iter().zip(b.head()))
+                .zip(a.globals().iter().zip(b.globals()))
                 .all(|(value, (a, b))| value == a || value == b)
         };
-        let candidates: Vec<&Head> = self.heads.iter().filter(either).collect();
-        let head = match candidates.len() {
-            0 => &self.heads[rng.random_range(0..self.heads.len())],
+        let candidates: Vec<&Frame> = self.frames.iter().filter(either).collect();
+        let frame = match candidates.len() {
+            0 => &self.frames[rng.random_range(0..self.frames.len())],
             n => candidates[rng.random_range(0..n)],
         };
-        self.assemble(head, |position| {
+        self.assemble(frame, |position| {
             let parents: Vec<&Architecture> =
                 [a, b].into_iter().filter(|p| position < p.positions()).collect();
             let wanted: Vec<Option<u32>> = (0..self.definition.columns.len())
                 .map(|i| Some(parents.get(rng.random_range(0..parents.len().max(1)))?.row(position)[i]))
                 .collect();
-            head.menus[position].nearest(&wanted, rng).to_vec()
+            frame.menus[position].nearest(&wanted, rng).to_vec()
         })
     }
 
-    /// The head of the first parent; rows that are not admissible under it give way to the nearest that are.
+    /// The frame of the first parent; rows that are not admissible under it give way to the nearest that are.
     fn graft(&self, a: &Architecture, b: &Architecture, positions: &[usize], rng: &mut Rng) -> Architecture {
-        let Some(head) = self.heads.iter().find(|head| head.values == a.head()) else { return a.clone() };
-        self.assemble(head, |position| {
+        let Some(frame) = self.frames.iter().find(|frame| frame.values == a.globals()) else {
+            return a.clone();
+        };
+        self.assemble(frame, |position| {
             let giver = if positions.contains(&position) && position < b.positions() { b } else { a };
             let wanted: Vec<Option<u32>> = giver.row(position).iter().copied().map(Some).collect();
-            head.menus[position].nearest(&wanted, rng).to_vec()
+            frame.menus[position].nearest(&wanted, rng).to_vec()
         })
     }
 
@@ -242,7 +245,7 @@ impl Space for Grid {
                 continue;
             }
             for slot in at..at + field.width() {
-                let (value, choices) = (architecture.head()[slot], &self.definition.head[slot]);
+                let (value, choices) = (architecture.globals()[slot], &self.definition.globals[slot]);
                 if !choices.contains(&value) {
                     return Err(outside(field.key, field.write(value), text(field, choices)));
                 }
@@ -262,9 +265,9 @@ impl Space for Grid {
     }
 
     fn at(&self, index: &BigUint) -> Option<Architecture> {
-        let (head, digits) = self.locate(index)?;
-        let head = &self.heads[head];
-        Some(self.assemble(head, |position| head.menus[position].row(digits[position]).to_vec()))
+        let (frame, digits) = self.locate(index)?;
+        let frame = &self.frames[frame];
+        Some(self.assemble(frame, |position| frame.menus[position].row(digits[position]).to_vec()))
     }
 
     fn feasible(&self, limits: &Limits) -> Result<Box<dyn Feasible + '_>> {
@@ -292,7 +295,7 @@ fn ratio_rule(definition: &Definition, architecture: &Architecture, position: us
 /// Visits points in index order without allocating for each.
 pub struct Walk<'s> {
     space: &'s Grid,
-    head: usize,
+    frame: usize,
     digits: Vec<usize>,
     left: u128,
     fresh: bool,
@@ -303,12 +306,12 @@ impl Walk<'_> {
     /// The next point, valid until the next call.
     #[allow(clippy::should_implement_trait)] // It lends its one buffer, which an iterator cannot.
     pub fn next(&mut self) -> Option<&Architecture> {
-        if self.left == 0 || self.head >= self.space.heads.len() {
+        if self.left == 0 || self.frame >= self.space.frames.len() {
             return None;
         }
         if !self.fresh {
             self.advance();
-            if self.head >= self.space.heads.len() {
+            if self.frame >= self.space.frames.len() {
                 return None;
             }
         }
@@ -318,8 +321,8 @@ impl Walk<'_> {
     }
 
     fn advance(&mut self) {
-        let head = &self.space.heads[self.head];
-        for (position, menu) in head.menus.iter().enumerate().rev() {
+        let frame = &self.space.frames[self.frame];
+        for (position, menu) in frame.menus.iter().enumerate().rev() {
             let digit = &mut self.digits[position];
             *digit = if *digit + 1 == menu.len() { 0 } else { *digit + 1 };
             self.point.row_mut(position).copy_from_slice(menu.row(*digit));
@@ -327,16 +330,17 @@ impl Walk<'_> {
                 return;
             }
         }
-        self.head += 1;
-        self.digits = self.space.heads.get(self.head).map_or(Vec::new(), |head| vec![0; head.menus.len()]);
+        self.frame += 1;
+        self.digits =
+            self.space.frames.get(self.frame).map_or(Vec::new(), |frame| vec![0; frame.menus.len()]);
         self.load();
     }
 
     fn load(&mut self) {
-        if let Some(head) = self.space.heads.get(self.head) {
+        if let Some(frame) = self.space.frames.get(self.frame) {
             self.point = self
                 .space
-                .assemble(head, |position| head.menus[position].row(self.digits[position]).to_vec());
+                .assemble(frame, |position| frame.menus[position].row(self.digits[position]).to_vec());
         }
     }
 }
@@ -347,12 +351,12 @@ struct Builder<'d> {
 }
 
 impl Builder<'_> {
-    fn heads(&self) -> Result<Vec<Head>> {
+    fn frames(&self) -> Result<Vec<Frame>> {
         let (definition, family) = (self.definition, self.family);
-        let combinations: u128 = definition.head.iter().map(|choices| choices.len() as u128).product();
+        let combinations: u128 = definition.globals.iter().map(|choices| choices.len() as u128).product();
         if combinations > MAX_HEADS as u128 {
             let message = format!(
-                "the choices outside the layers combine to {combinations} heads, at most {MAX_HEADS} are handled: fix some of them"
+                "the choices outside the layers combine to {combinations} frames, at most {MAX_HEADS} are handled: fix some of them"
             );
             return Err(Error::input(&definition.name, message));
         }
@@ -362,18 +366,18 @@ impl Builder<'_> {
         let work = combinations * per_position.max().unwrap_or(1);
         if work > MAX_WORK {
             let message = format!(
-                "the choices combine to {work} pairs of head and layer, at most {MAX_WORK} are handled: use fewer or coarser choices"
+                "the choices combine to {work} pairs of frame and layer, at most {MAX_WORK} are handled: use fewer or coarser choices"
             );
             return Err(Error::input(&definition.name, message));
         }
         let mut scratch = self.scratch(deepest);
         let mut menus: HashMap<Arc<Menu>, ()> = HashMap::new();
-        let (mut heads, mut reason) = (Vec::new(), String::new());
+        let (mut frames, mut reason) = (Vec::new(), String::new());
         let row_choices: Vec<Vec<u32>> = (0..deepest).map(|position| self.rows(position)).collect();
         // Layers follow the same rules at every depth, so one menu per distinct list of choices serves them all.
         let alike = matches!(family.card().positions, Positions::Layers(_));
-        for values in product(&definition.head) {
-            scratch = self.with_head(scratch, &values);
+        for values in product(&definition.globals) {
+            scratch = self.with_globals(scratch, &values);
             if let Err(e) = family.check(&scratch) {
                 reason = e;
                 continue;
@@ -395,13 +399,13 @@ impl Builder<'_> {
             }
             if found.iter().all(|menu| menu.len() > 0) {
                 let size = found.iter().map(|menu| BigUint::from(menu.len())).product();
-                heads.push(Head { values, menus: found, size });
+                frames.push(Frame { values, menus: found, size });
             }
         }
-        if heads.is_empty() {
+        if frames.is_empty() {
             return Err(self.complain(&reason, "no combination of choices is admissible"));
         }
-        Ok(heads)
+        Ok(frames)
     }
 
     fn menu(&self, scratch: &mut Architecture, position: usize, rows: &[u32], reason: &mut String) -> Menu {
@@ -426,38 +430,38 @@ impl Builder<'_> {
 
     fn deepest(&self) -> usize {
         let largest: Vec<u32> =
-            self.definition.head.iter().map(|choices| *choices.iter().max().unwrap_or(&0)).collect();
+            self.definition.globals.iter().map(|choices| *choices.iter().max().unwrap_or(&0)).collect();
         self.positions(&largest)
     }
 
-    fn positions(&self, head: &[u32]) -> usize {
+    fn positions(&self, frame: &[u32]) -> usize {
         let Card { fields, positions, .. } = self.family.card();
-        positions.count(fields, head)
+        positions.count(fields, frame)
     }
 
     fn scratch(&self, positions: usize) -> Architecture {
-        let mut values: Vec<u32> = self.definition.head.iter().map(|choices| choices[0]).collect();
+        let mut values: Vec<u32> = self.definition.globals.iter().map(|choices| choices[0]).collect();
         for position in 0..positions {
             values.extend(self.definition.columns.iter().map(|column| column.at(position)[0]));
         }
         Architecture::unchecked("".into(), self.family, values)
     }
 
-    fn with_head(&self, scratch: Architecture, head: &[u32]) -> Architecture {
+    fn with_globals(&self, scratch: Architecture, frame: &[u32]) -> Architecture {
         let mut values = scratch.values().to_vec();
-        values[..head.len()].copy_from_slice(head);
+        values[..frame.len()].copy_from_slice(frame);
         Architecture::unchecked("".into(), self.family, values)
     }
 
     /// A choice written out by hand that no architecture can have is a mistake; in a range it is not.
-    fn refuse_dead_choices(&self, heads: &[Head]) -> Result<()> {
+    fn refuse_dead_choices(&self, frames: &[Frame]) -> Result<()> {
         for field in self.family.fields().iter().filter(|field| self.definition.spelled_out(field.key)) {
             let at = position_in(self.family, field);
             let dead = if field.scope == Scope::Position {
                 let positions = 0..self.deepest();
                 let used = |position: usize, choice: u32| {
-                    heads.iter().any(|head| {
-                        head.menus.get(position).is_some_and(|menu| menu.iter().any(|row| row[at] == choice))
+                    frames.iter().any(|frame| {
+                        frame.menus.get(position).is_some_and(|menu| menu.iter().any(|row| row[at] == choice))
                     })
                 };
                 positions
@@ -466,8 +470,8 @@ impl Builder<'_> {
                     .map(|(_, choice)| choice)
             } else {
                 (at..at + field.width())
-                    .flat_map(|slot| self.definition.head[slot].iter().map(move |choice| (slot, *choice)))
-                    .find(|(slot, choice)| !heads.iter().any(|head| head.values[*slot] == *choice))
+                    .flat_map(|slot| self.definition.globals[slot].iter().map(move |choice| (slot, *choice)))
+                    .find(|(slot, choice)| !frames.iter().any(|frame| frame.values[*slot] == *choice))
                     .map(|(_, choice)| choice)
             };
             if let Some(choice) = dead {

@@ -6,11 +6,11 @@
 mod additive;
 mod budget;
 mod cells;
+mod distribution;
 mod file;
 mod grid;
 mod neighbours;
 mod optimum;
-mod sums;
 mod uniform;
 
 pub use cells::Cells;
@@ -59,10 +59,10 @@ pub trait Space: Send + Sync {
     fn cross(&self, a: &Architecture, b: &Architecture, rng: &mut Rng) -> Architecture;
     /// A child with values drawn anew: outside the positions with the probability of the slot, inside with that of the
     /// position. Spaces whose positions cannot be told apart take the mean of the latter.
-    fn redraw(&self, parent: &Architecture, head: Rate, row: Rate, rng: &mut Rng) -> Architecture {
+    fn redraw(&self, parent: &Architecture, frame: Rate, row: Rate, rng: &mut Rng) -> Architecture {
         let positions = parent.positions().max(1);
         let mean = (0..positions).map(row).sum::<f64>() / positions as f64;
-        self.mutate(parent, mean.max(head(0)), rng)
+        self.mutate(parent, mean.max(frame(0)), rng)
     }
     /// The first parent with some positions as the second has them, as far as that is admissible.
     fn graft(&self, a: &Architecture, b: &Architecture, _positions: &[usize], rng: &mut Rng) -> Architecture {
@@ -128,8 +128,11 @@ impl Default for Limits {
 
 impl Limits {
     /// The limits as ranges of the two costs.
-    fn window(&self) -> sums::Window {
-        sums::Window { low: [self.params.min, self.flops.min], high: [self.params.max, self.flops.max] }
+    fn window(&self) -> distribution::Window {
+        distribution::Window {
+            low: [self.params.min, self.flops.min],
+            high: [self.params.max, self.flops.max],
+        }
     }
 }
 
@@ -207,7 +210,7 @@ impl dyn Space + '_ {
                     rows && template.row[at].is_some()
                 }
                 _ => (at..at + field.width())
-                    .all(|slot| Some(architecture.head()[slot]) == template.head[slot]),
+                    .all(|slot| Some(architecture.globals()[slot]) == template.globals[slot]),
             };
             if fixed {
                 object.shift_remove(field.key);

@@ -1,7 +1,7 @@
 //! The architectures next to one of a grid: one value moves along its choices, everything else changes as little as the
 //! rules of the space allow.
 
-use super::grid::{Grid, Head, Menu};
+use super::grid::{Frame, Grid, Menu};
 use crate::architecture::Architecture;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Finds neighbours in a grid.
 pub(crate) struct Neighbours<'g> {
     grid: &'g Grid,
-    heads: FxHashMap<&'g [u32], usize>,
+    frames: FxHashMap<&'g [u32], usize>,
     /// By the address of the menu.
     menus: FxHashMap<usize, Index<'g>>,
     /// For each value outside the positions, the values that occur, ascending.
@@ -34,16 +34,16 @@ impl<'g> Neighbours<'g> {
     /// Indexes a grid.
     pub(crate) fn new(grid: &'g Grid) -> Self {
         let mut menus = FxHashMap::default();
-        for menu in grid.heads.iter().flat_map(|head| &head.menus) {
+        for menu in grid.frames.iter().flat_map(|frame| &frame.menus) {
             menus.entry(Arc::as_ptr(menu) as usize).or_insert_with(|| Index::new(menu));
         }
         let occurring = |slot: usize| {
-            let mut values: Vec<u32> = grid.heads.iter().map(|head| head.values[slot]).collect();
+            let mut values: Vec<u32> = grid.frames.iter().map(|frame| frame.values[slot]).collect();
             values.sort_unstable();
             values.dedup();
             values
         };
-        let slots = grid.definition.head.len();
+        let slots = grid.definition.globals.len();
         let scales = (0..grid.definition.columns.len()).map(|column| {
             let tables = menus.values().filter_map(|index: &Index| index.columns.get(column));
             let ends = tables.filter_map(|table| Some((*table.values.first()?, *table.values.last()?)));
@@ -52,15 +52,15 @@ impl<'g> Neighbours<'g> {
         });
         Neighbours {
             grid,
-            heads: grid.heads.iter().enumerate().map(|(at, head)| (&*head.values, at)).collect(),
+            frames: grid.frames.iter().enumerate().map(|(at, frame)| (&*frame.values, at)).collect(),
             scales: scales.collect(),
             outside: (0..slots).map(occurring).collect(),
             menus,
         }
     }
 
-    fn head(&self, point: &Architecture) -> Option<&'g Head> {
-        self.heads.get(point.head()).map(|at| &self.grid.heads[*at])
+    fn frame(&self, point: &Architecture) -> Option<&'g Frame> {
+        self.frames.get(point.globals()).map(|at| &self.grid.frames[*at])
     }
 
     /// The values that a column can have at a position, ascending.
@@ -69,7 +69,7 @@ impl<'g> Neighbours<'g> {
     }
 
     fn table(&self, point: &Architecture, position: usize, column: usize) -> Option<(&'g Menu, &ByValue)> {
-        let menu = self.head(point)?.menus.get(position)?;
+        let menu = self.frame(point)?.menus.get(position)?;
         Some((menu, self.index(menu)?.columns.get(column)?))
     }
 
@@ -79,7 +79,7 @@ impl<'g> Neighbours<'g> {
 
     /// Sets the value of a column at a position; the other columns change only where the space demands it.
     pub(crate) fn set(&self, point: &mut Architecture, position: usize, column: usize, value: u32) {
-        let Some(menu) = self.head(point).and_then(|head| head.menus.get(position)) else { return };
+        let Some(menu) = self.frame(point).and_then(|frame| frame.menus.get(position)) else { return };
         let Some(index) = self.index(menu) else { return };
         let before = std::mem::replace(&mut point.row_mut(position)[column], value);
         if index.rows.contains(point.row(position)) {
@@ -96,7 +96,7 @@ impl<'g> Neighbours<'g> {
 
     /// Gives a position the row nearest to `wanted` that is admissible there.
     pub(crate) fn set_row(&self, point: &mut Architecture, position: usize, wanted: &[u32]) {
-        if let Some(menu) = self.head(point).and_then(|head| head.menus.get(position)) {
+        if let Some(menu) = self.frame(point).and_then(|frame| frame.menus.get(position)) {
             point.row_mut(position).copy_from_slice(self.admissible(menu, wanted));
         }
     }
@@ -133,8 +133,8 @@ impl<'g> Neighbours<'g> {
     /// The same architecture with some slots outside the positions set. Other slots change only where the space demands it;
     /// a deeper network repeats rows and a shallower one skips some, evenly over the depth.
     pub(crate) fn with_outside(&self, point: &Architecture, set: &[(usize, u32)]) -> Architecture {
-        let distance = |head: &Head| -> f64 {
-            let slots = head.values.iter().zip(point.head()).zip(&self.outside).enumerate();
+        let distance = |frame: &Frame| -> f64 {
+            let slots = frame.values.iter().zip(point.globals()).zip(&self.outside).enumerate();
             let gap = |(slot, ((value, old), choices)): (usize, ((&u32, &u32), &Vec<u32>))| {
                 let spread = choices.last().zip(choices.first()).map_or(1, |(high, low)| high - low).max(1);
                 match set.iter().find(|(wanted, _)| *wanted == slot) {
@@ -144,16 +144,16 @@ impl<'g> Neighbours<'g> {
             };
             slots.map(gap).sum()
         };
-        let mut wanted = point.head().to_vec();
+        let mut wanted = point.globals().to_vec();
         set.iter().for_each(|(slot, value)| wanted[*slot] = *value);
-        let head = match self.heads.get(wanted.as_slice()) {
-            Some(at) => Some(&self.grid.heads[*at]),
-            None => self.grid.heads.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))),
+        let frame = match self.frames.get(wanted.as_slice()) {
+            Some(at) => Some(&self.grid.frames[*at]),
+            None => self.grid.frames.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))),
         };
-        let Some(head) = head else { return point.clone() };
-        let (before, after) = (point.positions(), head.menus.len());
-        self.grid.assemble(head, |position| {
-            let menu = &head.menus[position];
+        let Some(frame) = frame else { return point.clone() };
+        let (before, after) = (point.positions(), frame.menus.len());
+        self.grid.assemble(frame, |position| {
+            let menu = &frame.menus[position];
             if before == 0 {
                 menu.row(0)
             } else {
@@ -207,11 +207,11 @@ mod tests {
                         }
                     }
                 }
-                for slot in 0..point.head().len() {
+                for slot in 0..point.globals().len() {
                     for value in neighbours.outside(slot) {
                         let other = neighbours.with_outside(&point, &[(slot, *value)]);
                         space.validate(&other).unwrap();
-                        assert_eq!(other.head()[slot], *value, "{name}");
+                        assert_eq!(other.globals()[slot], *value, "{name}");
                     }
                 }
             }
@@ -231,8 +231,8 @@ mod tests {
         let neighbours = Neighbours::new(space.as_grid().unwrap());
         let change = |key: &str, value: u32| {
             let old = point.to_json()[key].as_u64().unwrap() as u32;
-            let slot = (0..point.head().len())
-                .find(|slot| point.head()[*slot] == old && neighbours.outside(*slot).contains(&value));
+            let slot = (0..point.globals().len())
+                .find(|slot| point.globals()[*slot] == old && neighbours.outside(*slot).contains(&value));
             neighbours.with_outside(&point, &[(slot.unwrap(), value)]).to_json()
         };
         assert_eq!(change("n_layer", 2)["d_inner"], serde_json::json!([512, 2048]));

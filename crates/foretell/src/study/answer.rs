@@ -7,7 +7,7 @@
 //! 2. If candidates were evaluated, the best value wins. Equal values fall back to the next rule.
 //! 3. With one objective the best value wins, with several the knee of the Pareto front. Of equals the earliest wins.
 
-use super::{Objective, Standing};
+use super::{Leaderboard, Objective};
 use crate::store::{Evaluation, Measurement};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -131,7 +131,7 @@ pub struct LatencyModel {
 /// What the rule looks at.
 pub(super) struct Facts<'e> {
     pub(super) objectives: &'e [Objective],
-    pub(super) standing: &'e Standing,
+    pub(super) leaderboard: &'e Leaderboard,
     pub(super) evaluations: &'e [Evaluation],
     pub(super) measurements: &'e [Measurement],
     /// Limits on time, by the name of what is timed.
@@ -141,10 +141,10 @@ pub(super) struct Facts<'e> {
 impl Facts<'_> {
     /// Applies the rule.
     pub(super) fn decide(&self) -> Answer {
-        let standing = self.standing;
+        let leaderboard = self.leaderboard;
         let ratios = self.ratios();
         let eligible: Vec<usize> = match ratios.is_empty() {
-            true => standing.succeeded().to_vec(),
+            true => leaderboard.succeeded().to_vec(),
             false => ratios.iter().filter(|(_, ratio)| **ratio <= 1.0).map(|(trial, _)| *trial).collect(),
         };
         if eligible.is_empty() {
@@ -156,12 +156,13 @@ impl Facts<'_> {
         let several = self.objectives.len() > 1;
         let (winner, reason) = match self.best_evaluated(&eligible) {
             Some(trial) => (Some(trial), Reason::Evaluated),
-            None if several => (standing.knee_of(&standing.front_of(&eligible)), Reason::Knee),
+            None if several => (leaderboard.knee_of(&leaderboard.front_of(&eligible)), Reason::Knee),
             // The usual case must not look at a million trials one by one.
-            None if ratios.is_empty() => (standing.best(1).first().copied(), Reason::Objective),
+            None if ratios.is_empty() => (leaderboard.best(1).first().copied(), Reason::Objective),
             None => {
-                let first =
-                    |a: &usize, b: &usize| standing.first(*a).total_cmp(&standing.first(*b)).then(b.cmp(a));
+                let first = |a: &usize, b: &usize| {
+                    leaderboard.first(*a).total_cmp(&leaderboard.first(*b)).then(b.cmp(a))
+                };
                 (eligible.into_iter().max_by(first), Reason::Objective)
             }
         };
@@ -173,7 +174,7 @@ impl Facts<'_> {
         let value = |row: &Evaluation| Some((row.value()?, row.trial as usize));
         let values = self.evaluations.iter().filter_map(value);
         let order = |a: &(f64, usize), b: &(f64, usize)| {
-            let first = |trial: usize| self.standing.first(trial);
+            let first = |trial: usize| self.leaderboard.first(trial);
             a.0.total_cmp(&b.0).then(first(a.1).total_cmp(&first(b.1))).then(b.1.cmp(&a.1))
         };
         values
@@ -189,7 +190,7 @@ impl Facts<'_> {
             let limit = self.limits.iter().find(|(phase, _)| *phase == row.phase);
             let seconds = row.latency["seconds"].as_f64();
             if let (Some(trial), Some((phase, limit)), Some(seconds)) = (row.trial, limit, seconds)
-                && self.standing.values(trial as usize).is_some()
+                && self.leaderboard.values(trial as usize).is_some()
             {
                 found.entry(trial as usize).or_default().insert(phase, seconds / limit);
             }
@@ -205,7 +206,7 @@ mod tests {
     use crate::store::{Ranks, Score, Trial};
     use serde_json::json;
 
-    fn standing(values: &[(f64, f64)]) -> Standing {
+    fn leaderboard(values: &[(f64, f64)]) -> Leaderboard {
         let trial = |(number, (score, params)): (usize, &(f64, f64))| {
             let value = Score { status: "ok".into(), value: *score, ..Score::default() };
             Trial {
@@ -217,7 +218,7 @@ mod tests {
         };
         let trials: Vec<Trial> = values.iter().enumerate().map(trial).collect();
         let objectives = [Objective::Proxy("nsc".into()), Objective::Params];
-        Standing::new(&objectives, &Ranks::of(&trials).unwrap()).unwrap()
+        Leaderboard::new(&objectives, &Ranks::of(&trials).unwrap()).unwrap()
     }
 
     fn measured(trial: u64, seconds: f64) -> Measurement {
@@ -238,13 +239,13 @@ mod tests {
     /// evaluation hands it to the third, and of two equal evaluations the better score wins.
     #[test]
     fn limits_come_first_then_evaluations_then_the_objective() {
-        let standing = standing(&[(5.0, 1.0), (4.0, 1.0), (3.0, 1.0), (3.0, 1.0)]);
+        let leaderboard = leaderboard(&[(5.0, 1.0), (4.0, 1.0), (3.0, 1.0), (3.0, 1.0)]);
         let objectives = [Objective::Proxy("nsc".into())];
         let limits = [("prefill".to_owned(), 0.02)];
         let decide = |evaluations: &[Evaluation], measurements: &[Measurement]| {
             let facts = Facts {
                 objectives: &objectives,
-                standing: &standing,
+                leaderboard: &leaderboard,
                 evaluations,
                 measurements,
                 limits: &limits,
@@ -270,11 +271,11 @@ mod tests {
     /// (score, size): the front is (1, 1) (3, 2) (4, 4), its knee the middle one.
     #[test]
     fn several_objectives_are_won_by_the_knee() {
-        let standing = standing(&[(1.0, 1.0), (3.0, 2.0), (4.0, 4.0), (2.0, 3.0)]);
+        let leaderboard = leaderboard(&[(1.0, 1.0), (3.0, 2.0), (4.0, 4.0), (2.0, 3.0)]);
         let objectives = [Objective::Proxy("nsc".into()), Objective::Params];
         let facts = Facts {
             objectives: &objectives,
-            standing: &standing,
+            leaderboard: &leaderboard,
             evaluations: &[],
             measurements: &[],
             limits: &[],

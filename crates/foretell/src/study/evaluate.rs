@@ -120,7 +120,7 @@ impl Evaluator for Table {
 
 /// A command that is given a folder with `architecture.json` and `counts.json` and prints a number as its last line.
 ///
-/// It is run by `sh`, with `{dir}` standing for the folder: the path is handed over in a variable and never read as part
+/// It is run by `sh`, with `{dir}` leaderboard for the folder: the path is handed over in a variable and never read as part
 /// of the command. What exceeds its time is ended with all it started.
 pub struct External {
     command: String,

@@ -66,11 +66,11 @@ impl<'s> Evaluations<'s> {
     }
 
     /// The value of a trial, larger is better; minus infinity if it has none.
-    pub(super) fn worth(&mut self, point: &Architecture) -> f64 {
+    pub(super) fn evaluate(&mut self, point: &Architecture) -> f64 {
         let trial = self.trials.get(&point.id()).copied();
         let Some(trial) = trial.filter(|_| self.failure.is_none()) else { return f64::NEG_INFINITY };
         if !self.known.contains_key(&trial) {
-            let row = self.evaluate(trial, point);
+            let row = self.run(trial, point);
             let mut store = self.store.lock().expect("no holder panics");
             match store.evaluated(self.study, self.stored, &row, &self.digest) {
                 Ok(digest) => (self.digest, self.stored) = (digest, self.stored + 1),
@@ -82,7 +82,7 @@ impl<'s> Evaluations<'s> {
         self.known[&trial].value().unwrap_or(f64::NEG_INFINITY)
     }
 
-    fn evaluate(&self, trial: u64, point: &Architecture) -> Evaluation {
+    fn run(&self, trial: u64, point: &Architecture) -> Evaluation {
         let start = Instant::now();
         let mut row = Evaluation { trial, evaluator: self.evaluator.label(), ..Evaluation::default() };
         match self.evaluator.evaluate(point) {

@@ -1,14 +1,14 @@
 //! The end of a study: finalists are measured and evaluated, references are found, and the answer is decided and stored.
 
 use super::answer::{Answer, Reason};
-use super::ground::SpaceGround;
+use super::context::StudyContext;
 use super::latencies::{Latencies, Timed};
 use super::reference::References;
 use super::{Settings, View};
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};
 use crate::score::Scorer;
-use crate::search::Ground;
+use crate::search::SearchContext;
 use crate::store::{Store, Study};
 use serde_json::json;
 use std::sync::Mutex;
@@ -26,7 +26,7 @@ pub(super) struct Finish<'f, 's, 'e> {
     pub(super) scorer: &'f Scorer,
     pub(super) store: &'f Mutex<&'e mut Store>,
     pub(super) study: &'f Study,
-    pub(super) ground: &'f mut SpaceGround<'s, 'e>,
+    pub(super) context: &'f mut StudyContext<'s, 'e>,
     /// How many of the best are evaluated; none where the algorithm did that itself.
     pub(super) evaluate: usize,
 }
@@ -40,13 +40,13 @@ impl Finish<'_, '_, '_> {
             let mut store = self.store.lock().expect("no holder panics");
             let view = View::of(&store, self.study)?;
             let mut answer = view.decide();
-            answer.latency = self.ground.latencies().map(Latencies::summaries).unwrap_or_default();
+            answer.latency = self.context.latencies().map(Latencies::summaries).unwrap_or_default();
             // The first point of an exact search is the optimum if it kept every limit.
             let first = answer.winner == Some(0) && answer.reason == Reason::Objective;
-            answer.proved = self.ground.proved && first;
-            let models = self.ground.models();
+            answer.proved = self.context.proved && first;
+            let models = self.context.models();
             let references =
-                References { scorer: self.scorer, ceilings: self.ground.ceilings(), models: &models };
+                References { scorer: self.scorer, ceilings: self.context.ceilings(), models: &models };
             references.add(&view, &mut answer)?;
             drop(view);
             store.set_answer(self.study, &json!(answer))?;
@@ -64,7 +64,7 @@ impl Finish<'_, '_, '_> {
     /// Measures the best until enough of them keep the limits, or the members of the front.
     fn measure(&mut self) -> Result<()> {
         let limited = |latencies: &Latencies| latencies.timed.iter().any(|timed| timed.limit.is_some());
-        let Some(limited) = self.ground.latencies().map(limited) else { return Ok(()) };
+        let Some(limited) = self.context.latencies().map(limited) else { return Ok(()) };
         let several = self.settings.objectives.len() > 1;
         let wanted = if several { FRONT_MEASURED } else { self.evaluate.max(1) };
         let mut tried: Vec<usize> = Vec::new();
@@ -73,7 +73,7 @@ impl Finish<'_, '_, '_> {
             let next = self.look(|view| self.next_finalist(view, &tried, limited))?;
             let Some((trial, network, stage)) = next else { break };
             tried.push(trial);
-            let found = self.ground.with_latencies(|latencies| {
+            let found = self.context.with_latencies(|latencies| {
                 let kept = latencies.measure_trial(trial as u64, &network, stage)?;
                 if !kept {
                     latencies.mend(stage);
@@ -97,10 +97,10 @@ impl Finish<'_, '_, '_> {
         tried: &[usize],
         limited: bool,
     ) -> Result<Option<(usize, Architecture, u64)>> {
-        let Some(latencies) = self.ground.latencies() else { return Ok(None) };
+        let Some(latencies) = self.context.latencies() else { return Ok(None) };
         let several = self.settings.objectives.len() > 1;
         let mut order =
-            if several { view.standing.front.clone() } else { view.winner().into_iter().collect() };
+            if several { view.leaderboard.front.clone() } else { view.winner().into_iter().collect() };
         order.extend(view.best(LOOKED_AT));
         for trial in order.into_iter().filter(|trial| !tried.contains(trial)) {
             let network = view.architecture(trial)?;
@@ -124,9 +124,9 @@ impl Finish<'_, '_, '_> {
                 |trial: &usize| shares.is_empty() || shares.get(trial).is_some_and(|share| *share <= 1.0);
             let mut order = view.winner().into_iter().collect::<Vec<_>>();
             if self.settings.objectives.len() > 1 {
-                order.extend(&view.standing.front);
+                order.extend(&view.leaderboard.front);
             }
-            order.extend(view.standing.best(self.evaluate + shares.len()));
+            order.extend(view.leaderboard.best(self.evaluate + shares.len()));
             let mut seen = Vec::new();
             order.retain(|trial| {
                 eligible(trial) && !seen.contains(trial) && {
@@ -138,8 +138,8 @@ impl Finish<'_, '_, '_> {
             order.into_iter().map(|trial| view.architecture(trial)).collect::<Result<Vec<_>>>()
         })?;
         for network in finalists {
-            self.ground.worth(&network);
-            self.ground.sound()?;
+            self.context.evaluate(&network);
+            self.context.check_failure()?;
         }
         Ok(())
     }

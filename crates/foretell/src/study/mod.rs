@@ -1,24 +1,24 @@
 //! The conductor, owner of the only loop: ask, refuse what breaks a limit, score in parallel, tell, remember.
 //!
 //! A study is decided by its [`Settings`] alone. Trials that the store holds already are told instead of scored, so
-//! the same call continues a study that was killed, and ends with the same trials, the same standing and the same hash.
+//! the same call continues a study that was killed, and ends with the same trials, the same leaderboard and the same hash.
 //! Candidates are stored in their order as they are scored: a process that is killed loses the one that each thread is at, and
 //! half a second of others. A candidate that fails is recorded with its kind and never ends a study.
 
 mod answer;
 mod baseline;
+mod context;
 mod evaluate;
 mod evaluations;
 mod finish;
-mod ground;
 mod latencies;
+mod leaderboard;
 mod merge;
 mod objective;
 mod reference;
 mod scoring;
 mod settings;
 mod shard;
-mod standing;
 mod trained;
 mod verify;
 mod view;
@@ -27,11 +27,11 @@ pub use answer::{Answer, LatencyModel, Reason, Reference, ReferenceKind};
 pub use baseline::Baseline;
 pub use evaluate::{Evaluator, External, Failure, Table, abandon, as_given};
 pub use evaluations::given_value;
+pub use leaderboard::Leaderboard;
 pub use merge::merge;
 pub use objective::Objective;
 pub use settings::{AUTO, SEEDS, Settings};
 pub use shard::Shard;
-pub use standing::Standing;
 pub use trained::Trained;
 pub use verify::{Trials, Verification, Verify};
 pub use view::View;
@@ -43,9 +43,9 @@ use crate::score::{Options, Scorer, Workers};
 use crate::search::{self, Told};
 use crate::seed::Seed;
 use crate::store::{Evaluation, Store, Trial};
+use context::StudyContext;
 use evaluations::Evaluations;
 use finish::Finish;
-use ground::SpaceGround;
 use latencies::Latencies;
 use scoring::Scoring;
 use serde_json::Value;
@@ -148,7 +148,7 @@ impl Settings {
             self.memory.is_none_or(|most| best.memory().total() <= most)
                 && self.cache.is_none_or(|most| best.cache_bytes().is_some_and(|bytes| bytes <= most))
         };
-        match ground::exact(self, EXACT, &[], watch) {
+        match context::exact(self, EXACT, &[], watch) {
             Ok(points) if points.first().is_some_and(keeps) => (with("dp"), Some(points)),
             _ => (with("memetic"), None),
         }
@@ -171,7 +171,7 @@ pub fn run(
     let config = settings.config()?;
     let memory = options.memory;
     let scorer = Scorer::new(Objective::requests(&settings.objectives)?, options);
-    let ground = SpaceGround::new(settings, &scorer, solution, watch)?;
+    let context = StudyContext::new(settings, &scorer, solution, watch)?;
     let name = settings.full_name(name)?;
     let study = store.create(&name, &config, command)?;
     if study.config != config {
@@ -187,20 +187,20 @@ pub fn run(
     let evaluations = evaluator.map(|asked| Evaluations::new(settings, asked, &store, &study, watch));
     let timed = !settings.phases().is_empty();
     let latencies = timed.then(|| Latencies::begin(settings, &store, &study, memory, watch));
-    let mut ground = ground.with(evaluations.transpose()?, latencies.transpose()?)?;
+    let mut context = context.with(evaluations.transpose()?, latencies.transpose()?)?;
     let mut scoring = Scoring {
         settings,
         scorer: &scorer,
         store: &store,
         study: &study,
         watch,
-        models: ground.models(),
+        models: context.models(),
         digest,
     };
-    let total = settings.budget.unwrap_or_else(|| searcher.planned()).min(ground.size());
+    let total = settings.budget.unwrap_or_else(|| searcher.planned()).min(context.size());
     let total = settings.shard.map_or(total, |shard| shard.share(total));
     let purpose = settings.shard.map_or("search".to_owned(), |shard| format!("search {shard}"));
-    estimate(settings, &scorer, &ground, &known, total, watch);
+    estimate(settings, &scorer, &context, &known, total, watch);
     let mut progress = Progress { done: 0, total, rejected: 0, failed: 0, best: None };
     let mut known = known.into_iter();
     let mut told: Vec<Told<Architecture>> = Vec::new();
@@ -208,16 +208,16 @@ pub fn run(
     let stopped = loop {
         let mut rng = Seed(settings.seed).stream(&purpose, generation);
         if progress.done >= total {
-            searcher.end(&mut ground, &mut rng);
-            ground.sound()?;
+            searcher.end(&mut context, &mut rng);
+            context.check_failure()?;
             break "budget";
         }
-        ground.check_latencies(progress.done, &told)?;
-        let mut asked = searcher.ask(&mut ground, &mut rng);
-        ground.sound()?;
+        context.check_latencies(progress.done, &told)?;
+        let mut asked = searcher.ask(&mut context, &mut rng);
+        context.check_failure()?;
         generation += 1;
         if asked.is_empty() {
-            break if ground.exhausted { "exhausted" } else { "converged" };
+            break if context.exhausted { "exhausted" } else { "converged" };
         }
         asked.truncate(usize::try_from(total - progress.done).unwrap_or(usize::MAX));
         let mut trials: Vec<Trial> = known.by_ref().take(asked.len()).collect();
@@ -228,19 +228,19 @@ pub fn run(
             }
         }
         let from = progress.done + trials.len() as u64;
-        trials.extend(scoring.run(&asked[trials.len()..], from, ground.rejected)?);
+        trials.extend(scoring.run(&asked[trials.len()..], from, context.rejected)?);
         progress.done += trials.len() as u64;
-        progress.rejected = ground.rejected;
+        progress.rejected = context.rejected;
         progress.failed += trials.iter().filter(|trial| !trial.ok()).count() as u64;
         let batch: Vec<Told<Architecture>> = asked
             .into_iter()
             .zip(&trials)
             .map(|(point, trial)| Told { outcome: objective::outcome(&settings.objectives, trial), point })
             .collect();
-        ground.number(&trials);
+        context.number(&trials);
         let from = told.len();
         told.extend(batch.iter().cloned());
-        progress.best = ground.leader(&told, from, progress.best);
+        progress.best = context.leader(&told, from, progress.best);
         if known.len() == 0 {
             watch.generation(&progress);
         }
@@ -248,7 +248,7 @@ pub fn run(
     };
     let evaluate = if evaluator.is_some() && !searcher.evaluates() { settings.evaluate_top } else { 0 };
     let finish =
-        Finish { settings, scorer: &scorer, store: &store, study: &study, ground: &mut ground, evaluate };
+        Finish { settings, scorer: &scorer, store: &store, study: &study, context: &mut context, evaluate };
     let answer = finish.run()?;
     let mut store = store.lock().expect("no holder panics");
     store.stop(&study, Some(stopped))?;
@@ -260,7 +260,7 @@ pub fn run(
 fn estimate(
     settings: &Settings,
     scorer: &Scorer,
-    ground: &SpaceGround,
+    context: &StudyContext,
     known: &[Trial],
     total: u64,
     watch: &dyn Watch,
@@ -275,7 +275,7 @@ fn estimate(
             let start = Instant::now();
             for index in 0..TIMED {
                 let mut rng = Seed(settings.seed).stream("estimate", index);
-                let point = search::Ground::moves(ground).sample(&mut rng);
+                let point = search::SearchContext::operators(context).sample(&mut rng);
                 scorer.row(&point, &settings.seed_list(), &mut workers);
             }
             start.elapsed().as_secs_f64() / TIMED as f64

@@ -2,7 +2,7 @@
 
 use super::View;
 use super::answer::{Answer, Reference, ReferenceKind};
-use super::ground::{Ceilings, known, within};
+use super::context::{Ceilings, known, within};
 use crate::architecture::{Architecture, Counter};
 use crate::error::Result;
 use crate::latency::{Model, Phase};

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Facts};
 use super::evaluations::latest;
-use super::{Objective, Settings, Standing};
+use super::{Leaderboard, Objective, Settings};
 use crate::architecture::Architecture;
 use crate::catalogue;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ pub struct View<'s> {
     /// Its settings.
     pub settings: Settings,
     /// Its trials against each other.
-    pub standing: Standing,
+    pub leaderboard: Leaderboard,
     /// How many trials there are, failed ones included.
     pub trials: usize,
     /// The last evaluation of each trial that was evaluated, by trial.
@@ -44,7 +44,7 @@ impl<'s> View<'s> {
     pub fn of(store: &'s Store, study: &Study) -> Result<Self> {
         let settings = Settings::of(&study.config)?;
         let ranks = store.ranks(study)?;
-        let standing = Standing::new(&settings.objectives, &ranks)?;
+        let leaderboard = Leaderboard::new(&settings.objectives, &ranks)?;
         let mut evaluations: Vec<Evaluation> = latest(store.evaluations(study)?.0).into_values().collect();
         evaluations.sort_by_key(|row| row.trial);
         let (measurements, _) = store.measurements(study)?;
@@ -53,7 +53,7 @@ impl<'s> View<'s> {
             store,
             study: study.clone(),
             settings,
-            standing,
+            leaderboard,
             trials: ranks.len(),
             evaluations,
             measurements,
@@ -78,7 +78,7 @@ impl<'s> View<'s> {
     fn facts<'f>(&'f self, limits: &'f [(String, f64)]) -> Facts<'f> {
         Facts {
             objectives: &self.settings.objectives,
-            standing: &self.standing,
+            leaderboard: &self.leaderboard,
             evaluations: &self.evaluations,
             measurements: &self.measurements,
             limits,
@@ -112,10 +112,10 @@ impl<'s> View<'s> {
         let broken = |trial: &usize| shares.get(trial).is_some_and(|share| *share > 1.0);
         let mut evaluated: Vec<(f64, usize)> =
             self.evaluations.iter().filter_map(|row| Some((row.value()?, row.trial as usize))).collect();
-        let first = |trial: usize| self.standing.first(trial);
+        let first = |trial: usize| self.leaderboard.first(trial);
         evaluated
             .sort_by(|a, b| b.0.total_cmp(&a.0).then(first(b.1).total_cmp(&first(a.1))).then(a.1.cmp(&b.1)));
-        let others = self.standing.best(n.saturating_add(shares.len()));
+        let others = self.leaderboard.best(n.saturating_add(shares.len()));
         let order =
             self.winner().into_iter().chain(evaluated.into_iter().map(|(_, trial)| trial)).chain(others);
         let (mut best, mut last, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
@@ -151,7 +151,7 @@ impl<'s> View<'s> {
 
     /// The value of an objective as people know it; none if the trial failed.
     pub fn value(&self, trial: usize, objective: usize) -> Option<f64> {
-        let value = self.standing.values(trial)?[objective];
+        let value = self.leaderboard.values(trial)?[objective];
         Some(self.settings.objectives[objective].shown(value))
     }
 
@@ -163,7 +163,7 @@ impl<'s> View<'s> {
     /// How many trials failed in which way.
     pub fn failures(&self) -> Result<BTreeMap<String, u64>> {
         let mut kinds = BTreeMap::new();
-        for trial in (0..self.trials).filter(|trial| self.standing.values(*trial).is_none()) {
+        for trial in (0..self.trials).filter(|trial| self.leaderboard.values(*trial).is_none()) {
             for score in self.trial(trial)?.scores.into_iter().filter(|score| score.status != "ok") {
                 *kinds.entry(score.status).or_default() += 1;
             }

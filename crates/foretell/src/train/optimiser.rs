@@ -49,7 +49,7 @@ struct Slice<'t, S> {
     second: &'t mut [S],
 }
 
-/// Moves the weights of a network; `step` counts from 0, `rate` is that of the step.
+/// Operators the weights of a network; `step` counts from 0, `rate` is that of the step.
 pub(super) fn update<S: Scalar>(
     recipe: &Recipe,
     step: u64,
@@ -90,7 +90,7 @@ pub(super) fn update<S: Scalar>(
 }
 
 impl<S: Scalar> Slice<'_, S> {
-    /// Moves the moments along the gradient.
+    /// Operators the moments along the gradient.
     fn follow(&mut self, now: &Step<S>) {
         let ([b1, b2], [r1, r2]) = (now.betas, now.rest);
         for ((m, v), &g) in self.first.iter_mut().zip(&mut *self.second).zip(self.gradient) {

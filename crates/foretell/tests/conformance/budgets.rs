@@ -89,13 +89,13 @@ fn samples_follow_the_stated_distribution() {
         points.iter().filter(|p| (limits.params.min..=limits.params.max).contains(&cost(p)[0])).collect();
     // Depth and width first: a network of L layers with m rows each has weight m^-L within its head.
     let sizes: HashMap<&[u32], f64> = points.iter().fold(HashMap::new(), |mut sizes, p| {
-        *sizes.entry(p.head()).or_insert(0.0) += 1.0;
+        *sizes.entry(p.globals()).or_insert(0.0) += 1.0;
         sizes
     });
     let feasible = space.within(&limits).unwrap();
     const DRAWS: usize = 20_000;
     for uniform in [true, false] {
-        let weight = |p: &Architecture| if uniform { 1.0 } else { 1.0 / sizes[p.head()] };
+        let weight = |p: &Architecture| if uniform { 1.0 } else { 1.0 / sizes[p.globals()] };
         let total: f64 = inside.iter().map(|p| weight(p)).sum();
         let mut counts: HashMap<Architecture, f64> = HashMap::new();
         for index in 0..DRAWS {

@@ -202,9 +202,9 @@ fn several_objectives_give_a_front() {
     let objectives = vec![Objective::Proxy("nsc".into()), Objective::Params, Objective::Memory];
     let settings = Settings { objectives, budget: Some(60), ..settings(&quick("pareto"), "nsc") };
     let (_, trials) = whole(&settings);
-    let standing = study::Standing::new(&settings.objectives, &Ranks::of(&trials).unwrap()).unwrap();
-    assert!(standing.front.len() > 3 && (0.0..=1.0).contains(&standing.hypervolume), "{standing:?}");
-    assert!(standing.knee.is_some_and(|knee| standing.front.contains(&knee)));
+    let leaderboard = study::Leaderboard::new(&settings.objectives, &Ranks::of(&trials).unwrap()).unwrap();
+    assert!(leaderboard.front.len() > 3 && (0.0..=1.0).contains(&leaderboard.hypervolume), "{leaderboard:?}");
+    assert!(leaderboard.knee.is_some_and(|knee| leaderboard.front.contains(&knee)));
 }
 
 fn shards(algorithm: &str, count: u64) -> Vec<Store> {
@@ -322,7 +322,7 @@ fn evaluators_are_asked_about_few_and_once() {
         assert!(said.iter().all(|said| sound(&said.status) && said.value.is_nan() != (said.status == "ok")));
         if name != "etas" {
             let ranks = store.ranks(&study).unwrap();
-            let best = study::Standing::new(&settings.objectives, &ranks).unwrap().best(4);
+            let best = study::Leaderboard::new(&settings.objectives, &ranks).unwrap().best(4);
             assert_eq!(said.iter().map(|said| said.trial as usize).collect::<Vec<_>>(), best, "{name}");
         }
         let other: Option<Arc<dyn Evaluator>> =
@@ -356,9 +356,9 @@ fn a_third_of_the_candidates_may_fail() {
         println!("{algorithm}: {} of 40 failed", done.progress.failed);
         assert!((1..40).contains(&done.progress.failed), "{algorithm}");
         let ranks = store.ranks(&store.find("test").unwrap().unwrap()).unwrap();
-        let standing = study::Standing::new(&settings.objectives, &ranks).unwrap();
-        assert_eq!(standing.sound() as u64, 40 - done.progress.failed);
-        assert!(standing.best(40).iter().all(|trial| trials(&store)[*trial].ok()));
+        let leaderboard = study::Leaderboard::new(&settings.objectives, &ranks).unwrap();
+        assert_eq!(leaderboard.succeeded().len() as u64, 40 - done.progress.failed);
+        assert!(leaderboard.best(40).iter().all(|trial| trials(&store)[*trial].ok()));
         store.verify().unwrap();
     }
 }

@@ -81,7 +81,7 @@ impl Statistic {
     }
 
     /// The list of a network; one that has none is an error.
-    pub fn elements<'a>(self, seen: &Signals<'a>) -> Result<Vec<Element<'a>>> {
+    pub fn elements<'a>(self, seen: &ProxyInput<'a>) -> Result<Vec<Element<'a>>> {
         let stored = |tensor: &Tensor, view: View<'a>| Element {
             name: tensor.name(),
             block: tensor.block,

@@ -1,10 +1,10 @@
-//! The search inside one head: one item per position, the sum of their places inside a window, the sum of gains largest.
+//! The search inside one frame: one item per position, the sum of their places inside a window, the sum of gains largest.
 //!
 //! Costs become *places*: offsets from the cheapest row in units of their greatest common divisor. Limits that every
-//! network of the head meets are dropped, and two costs that grow together become one. Both make bounds tight.
+//! network of the frame meets are dropped, and two costs that grow together become one. Both make bounds tight.
 
 use super::super::additive::{Rows, Sum};
-use super::super::sums::{Cost, Window, gcd};
+use super::super::distribution::{Cost, Window, gcd};
 use std::sync::Arc;
 
 /// Scores closer than this share of their terms are equal.
@@ -20,10 +20,10 @@ pub(super) struct Item {
     pub(super) row: u32,
 }
 
-/// The problem of one head.
+/// The problem of one frame.
 pub(super) struct Chain {
-    pub(super) head: usize,
-    /// The score of the head with the first row everywhere.
+    pub(super) frame: usize,
+    /// The score of the frame with the first row everywhere.
     pub(super) start: f64,
     /// The different lists of items, each sorted by place, then best first.
     pub(super) lists: Vec<Vec<Item>>,
@@ -33,16 +33,16 @@ pub(super) struct Chain {
     pub(super) window: Window,
     /// What one unit of each place is worth in the bound.
     pub(super) price: [f64; 2],
-    /// No network of the head scores more.
+    /// No network of the frame scores more.
     pub(super) bound: f64,
-    /// No network of the head scores less.
+    /// No network of the frame scores less.
     pub(super) floor: f64,
     /// Scores closer than this are equal.
     pub(super) same: f64,
 }
 
 impl Chain {
-    /// The problem of a head, or nothing if no sum of its costs can be inside the window. `count` best are wanted.
+    /// The problem of a frame, or nothing if no sum of its costs can be inside the window. `count` best are wanted.
     pub(super) fn new(sum: &Sum, window: &Window, count: usize) -> Option<Chain> {
         let mut lists: Vec<Arc<Rows>> = Vec::new();
         let list_of = sum.rows.iter().map(|rows| {
@@ -61,7 +61,7 @@ impl Chain {
             items
         });
         let mut chain = Chain {
-            head: sum.head,
+            frame: sum.frame,
             start: sum.start,
             lists: items.collect(),
             list_of,

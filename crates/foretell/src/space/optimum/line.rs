@@ -1,4 +1,4 @@
-//! The best networks of one head where the score is a function of the sum of places alone: then only the sums that occur
+//! The best networks of one frame where the score is a function of the sum of places alone: then only the sums that occur
 //! matter, one bit each. Bounds are of no use there, since all networks of one sum tie.
 
 use super::chain::{Chain, Item};

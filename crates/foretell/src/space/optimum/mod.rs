@@ -1,6 +1,6 @@
-//! The best architectures inside limits, exactly, for scores that are sums over positions once the head is given.
+//! The best architectures inside limits, exactly, for scores that are sums over positions once the frame is given.
 //!
-//! Every head is a knapsack problem ([`chain`]): a row for each position, costs inside the limits, the sum of gains
+//! Every frame is a knapsack problem ([`chain`]): a row for each position, costs inside the limits, the sum of gains
 //! largest. Heads are bounded first, and only those whose bound reaches a threshold are solved. The threshold starts just
 //! below the best bound and falls until enough networks lie above it, so the answer is exact whatever the bounds are
 //! worth. Where they are worth too little, the search says so within about a second.
@@ -13,8 +13,8 @@ mod tests;
 
 use super::Limits;
 use super::additive::{Score, plans, sums};
+use super::distribution::Window;
 use super::grid::Grid;
-use super::sums::Window;
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};
 use chain::Chain;
@@ -52,10 +52,10 @@ impl Grid {
         let found = best(&chains, count).ok_or_else(|| self.too_many(limits))?;
         let mut found: Vec<(f64, u64, Architecture)> = found
             .into_iter()
-            .map(|(head, (score, rows))| {
-                let head = &self.heads[head];
+            .map(|(frame, (score, rows))| {
+                let frame = &self.frames[frame];
                 let point = self
-                    .assemble(head, |position| head.menus[position].row(rows[position] as usize).to_vec());
+                    .assemble(frame, |position| frame.menus[position].row(rows[position] as usize).to_vec());
                 (score, point.params().total, point)
             })
             .collect();
@@ -67,7 +67,7 @@ impl Grid {
         Ok(found.into_iter().map(|(_, _, point)| point).collect())
     }
 
-    /// The problem of every head that has networks inside the window.
+    /// The problem of every frame that has networks inside the window.
     fn chains(
         &self,
         limits: &Limits,
@@ -97,7 +97,7 @@ impl Grid {
     }
 }
 
-/// At least the `count` best of all networks, with their heads; nothing if that is too much work.
+/// At least the `count` best of all networks, with their frames; nothing if that is too much work.
 fn best(chains: &[Chain], count: usize) -> Option<Vec<(usize, Found)>> {
     let top = chains.iter().map(|chain| chain.bound).fold(f64::NEG_INFINITY, f64::max);
     let bottom = chains.iter().map(|chain| chain.floor).fold(f64::INFINITY, f64::min);
@@ -115,7 +115,7 @@ fn best(chains: &[Chain], count: usize) -> Option<Vec<(usize, Found)>> {
                 None => solve::solve(chain, count, threshold, &work)?,
             };
             let above = found.into_iter().filter(|network| network.0 >= threshold);
-            Some(above.map(|network| (chain.head, network)).collect::<Vec<_>>())
+            Some(above.map(|network| (chain.frame, network)).collect::<Vec<_>>())
         });
         let found: Vec<(usize, Found)> = found.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect();
         if all || found.len() >= count {

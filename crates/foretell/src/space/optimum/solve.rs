@@ -1,4 +1,4 @@
-//! The best networks of one head: every way to choose items whose bound reaches a threshold, equal sums merged.
+//! The best networks of one frame: every way to choose items whose bound reaches a threshold, equal sums merged.
 //!
 //! ```text
 //! best[p + 1][c + place(p, item)] = count best of best[p][c] + gain(p, item)
@@ -8,7 +8,7 @@
 //! the bound has over the threshold cannot end above it and is dropped, which leaves few ways where the bound is tight.
 
 use super::chain::{Chain, Item};
-use crate::space::sums::Cost;
+use crate::space::distribution::Cost;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,13 +24,13 @@ struct Way {
 /// The sum of places so far, and the best ways there.
 type State = (Cost, Vec<Way>);
 
-/// A network of a head: its score and its row at each position.
+/// A network of a frame: its score and its row at each position.
 pub(super) type Found = (f64, Vec<u32>);
 
 /// What a new state costs, in ways looked at.
 const STATE: u64 = 24;
 
-/// Ways that all heads together may look at.
+/// Ways that all frames together may look at.
 pub(super) struct Work {
     left: AtomicU64,
 }

@@ -50,7 +50,8 @@ fn jagged(architecture: &Architecture) -> Result<f64> {
 /// A sum over layers that are all alike, with a part outside them. Whole numbers: sums are exact in any order.
 fn alike(architecture: &Architecture) -> Result<f64> {
     let layer = |(_, row): (usize, &[u32])| f64::from(row.iter().map(|x| x * 29 % 31).sum::<u32>());
-    Ok(rows(architecture).map(layer).sum::<f64>() + f64::from(architecture.head().iter().sum::<u32>() % 13))
+    Ok(rows(architecture).map(layer).sum::<f64>()
+        + f64::from(architecture.globals().iter().sum::<u32>() % 13))
 }
 
 /// Proportional to a cost, which is where bounds are of no use.
@@ -89,7 +90,7 @@ fn all_limits(all: &[(Architecture, u64, u64)]) -> Vec<Limits> {
     bounds.map(|(params, flops)| Limits { params, flops, counter: Counter::Exact }).to_vec()
 }
 
-/// The best scores by looking at every network: of those that share head and score, one.
+/// The best scores by looking at every network: of those that share frame and score, one.
 fn enumerated(
     all: &[(Architecture, u64, u64)],
     limits: &Limits,
@@ -101,7 +102,7 @@ fn enumerated(
             && (limits.flops.min..=limits.flops.max).contains(&x.2)
     };
     let mut scores: Vec<(f64, &[u32])> =
-        all.iter().filter(inside).map(|x| (score(&x.0).unwrap(), x.0.head())).collect();
+        all.iter().filter(inside).map(|x| (score(&x.0).unwrap(), x.0.globals())).collect();
     scores.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     scores.dedup();
     scores.into_iter().take(count).map(|(score, _)| score).collect()

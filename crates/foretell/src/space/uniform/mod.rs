@@ -11,8 +11,8 @@ mod tests;
 
 use super::Limits;
 use super::additive::{Plan, Score, plans, sums};
+use super::distribution::Cost;
 use super::grid::Grid;
-use super::sums::Cost;
 use crate::architecture::{Architecture, Positions};
 use crate::error::{Error, Result};
 use pattern::{Kinds, Pattern};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 const SCORED: usize = 10_000;
 /// The least number of networks scored at a time.
 const BATCH: usize = 256;
-/// Sums of gains closer than this share may belong to equal scores.
+/// CostDistribution of gains closer than this share may belong to equal scores.
 const PRECISION: f64 = 1e-9;
 
 /// Which networks are looked at besides those inside the limits.
@@ -35,7 +35,7 @@ type Keep<'k> = &'k (dyn Fn(&Architecture) -> bool + Sync);
 /// A uniform network by index.
 #[derive(Clone, Copy)]
 struct Uniform {
-    head: u32,
+    frame: u32,
     network: u32,
     params: u64,
 }
@@ -51,8 +51,8 @@ struct Uniforms<'g> {
 impl Grid {
     /// How many uniform networks there are.
     pub fn uniform_size(&self) -> u64 {
-        let heads = (0..self.heads.len()).collect::<Vec<_>>();
-        self.patterns(&heads).values().map(|(_, pattern)| pattern.len() as u64).sum()
+        let frames = (0..self.frames.len()).collect::<Vec<_>>();
+        self.patterns(&frames).values().map(|(_, pattern)| pattern.len() as u64).sum()
     }
 
     /// The best uniform network by a score among all inside the limits that `keep` accepts, with its score.
@@ -86,7 +86,7 @@ impl Grid {
         let mut uniforms = Uniforms::new(self, limits);
         let mut networks = std::mem::take(&mut uniforms.networks);
         let key = |network: &Uniform| (network.params.abs_diff(params), network.params);
-        networks.par_sort_unstable_by_key(|network| (key(network), network.head, network.network));
+        networks.par_sort_unstable_by_key(|network| (key(network), network.frame, network.network));
         uniforms.first(&networks, keep)
     }
 
@@ -104,14 +104,14 @@ impl Grid {
         let mut last = None;
         for network in &uniforms.networks {
             let depth = match last {
-                Some((head, depth)) if layers && head == network.head => depth,
+                Some((frame, depth)) if layers && frame == network.frame => depth,
                 _ => uniforms.architecture(network).depth(),
             };
-            last = Some((network.head, depth));
+            last = Some((network.frame, depth));
             by_depth.entry(depth).or_default().push(*network);
         }
         let largest = by_depth.into_par_iter().map(|(_, mut networks)| {
-            networks.sort_unstable_by_key(|n| (std::cmp::Reverse(n.params), n.head, n.network));
+            networks.sort_unstable_by_key(|n| (std::cmp::Reverse(n.params), n.frame, n.network));
             uniforms.first(&networks, keep)
         });
         largest.collect::<Vec<_>>().into_iter().flatten().collect()
@@ -122,13 +122,13 @@ impl<'g> Uniforms<'g> {
     fn new(grid: &'g Grid, limits: &Limits) -> Self {
         let window = limits.window();
         let plans = plans(grid, limits.counter, &window);
-        let heads: Vec<usize> = plans.iter().map(|plan| plan.head).collect();
-        let patterns = grid.patterns(&heads);
+        let frames: Vec<usize> = plans.iter().map(|plan| plan.frame).collect();
+        let patterns = grid.patterns(&frames);
         let inside = |plan: &Plan| {
-            let Some((kinds, pattern)) = patterns.get(&(plan.head as u32)) else { return Vec::new() };
+            let Some((kinds, pattern)) = patterns.get(&(plan.frame as u32)) else { return Vec::new() };
             let network = |network: u32| {
                 let total = cost(plan, kinds, pattern.rows(network));
-                let found = Uniform { head: plan.head as u32, network, params: total[0] };
+                let found = Uniform { frame: plan.frame as u32, network, params: total[0] };
                 window.holds(total).then_some(found)
             };
             (0..pattern.len() as u32).filter_map(network).collect()
@@ -138,11 +138,11 @@ impl<'g> Uniforms<'g> {
     }
 
     fn architecture(&self, network: &Uniform) -> Architecture {
-        let head = &self.grid.heads[network.head as usize];
-        let (kinds, pattern) = &self.patterns[&network.head];
+        let frame = &self.grid.frames[network.frame as usize];
+        let (kinds, pattern) = &self.patterns[&network.frame];
         let rows = pattern.rows(network.network);
         self.grid
-            .assemble(head, |position| head.menus[position].row(rows[kinds.of[position]] as usize).to_vec())
+            .assemble(frame, |position| frame.menus[position].row(rows[kinds.of[position]] as usize).to_vec())
     }
 
     /// The first of sorted networks that is accepted; of those that tie with it in parameters, the smallest by values.
@@ -160,10 +160,10 @@ impl<'g> Uniforms<'g> {
     /// The score of each network as a sum of gains; an error if it is no sum.
     fn predicted(&self, score: Score) -> Result<Vec<(f64, Uniform)>> {
         let sums = sums(self.grid, &self.plans, score, &|_| {})?;
-        let by_head: FxHashMap<u32, _> = sums.iter().map(|sum| (sum.head as u32, sum)).collect();
+        let by_frame: FxHashMap<u32, _> = sums.iter().map(|sum| (sum.frame as u32, sum)).collect();
         let predict = |network: &Uniform| {
-            let sum = by_head.get(&network.head)?;
-            let (kinds, pattern) = &self.patterns[&network.head];
+            let sum = by_frame.get(&network.frame)?;
+            let (kinds, pattern) = &self.patterns[&network.frame];
             let rows = pattern.rows(network.network);
             let gains = kinds.of.iter().zip(&sum.rows).map(|(kind, of)| of.gains[rows[*kind] as usize]);
             Some((sum.start + gains.sum::<f64>(), *network))
@@ -179,7 +179,7 @@ impl<'g> Uniforms<'g> {
         score: Score,
     ) -> Result<Option<(f64, Architecture)>> {
         predicted.par_sort_unstable_by(|(a, x), (b, y)| {
-            b.total_cmp(a).then_with(|| (x.head, x.network).cmp(&(y.head, y.network)))
+            b.total_cmp(a).then_with(|| (x.frame, x.network).cmp(&(y.frame, y.network)))
         });
         let mut best: Option<(f64, Architecture)> = None;
         let mut failure = None;

@@ -2,7 +2,7 @@
 
 use super::super::Column;
 use super::super::file::position_in;
-use super::super::grid::{Grid, Head, Menu};
+use super::super::grid::{Frame, Grid, Menu};
 use crate::architecture::{Positions, Scope};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(super) struct Kinds {
     pub(super) of: Vec<usize>,
 }
 
-/// The uniform rows of a head: for each network one row of each kind of position.
+/// The uniform rows of a frame: for each network one row of each kind of position.
 pub(super) struct Pattern {
     kinds: usize,
     rows: Vec<u32>,
@@ -32,16 +32,16 @@ impl Pattern {
 }
 
 impl Grid {
-    /// The uniform rows of each of these heads that is uniform itself.
-    pub(super) fn patterns(&self, heads: &[usize]) -> FxHashMap<u32, (Kinds, Arc<Pattern>)> {
+    /// The uniform rows of each of these frames that is uniform itself.
+    pub(super) fn patterns(&self, frames: &[usize]) -> FxHashMap<u32, (Kinds, Arc<Pattern>)> {
         let mut known: FxHashMap<Vec<(usize, *const Menu)>, Arc<Pattern>> = FxHashMap::default();
         let mut patterns = FxHashMap::default();
-        for &head in heads.iter().filter(|head| self.is_uniform(&self.heads[**head])) {
-            let menus = &self.heads[head].menus;
+        for &frame in frames.iter().filter(|frame| self.is_uniform(&self.frames[**frame])) {
+            let menus = &self.frames[frame].menus;
             let kinds = self.kinds(menus);
             let key = kinds.first.iter().map(|position| (*position, Arc::as_ptr(&menus[*position])));
             let pattern = known.entry(key.collect()).or_insert_with(|| Arc::new(self.pattern(menus, &kinds)));
-            patterns.insert(head as u32, (kinds, pattern.clone()));
+            patterns.insert(frame as u32, (kinds, pattern.clone()));
         }
         patterns
     }
@@ -98,17 +98,17 @@ impl Grid {
     }
 
     /// Whether lists outside the positions that have an entry for each stage take the same place everywhere.
-    fn is_uniform(&self, head: &Head) -> bool {
+    fn is_uniform(&self, frame: &Frame) -> bool {
         let Positions::Stages(stages) = self.definition.family.card().positions else { return true };
         let family = self.definition.family;
         family.fields().iter().filter(|field| field.scope == Scope::List(stages)).all(|field| {
             let at = position_in(family, field);
-            let lists = &self.definition.head[at..at + stages];
+            let lists = &self.definition.globals[at..at + stages];
             let longest = lists.iter().map(Vec::len).max().unwrap_or(1);
             (0..longest).any(|level| {
                 lists
                     .iter()
-                    .zip(&head.values[at..])
+                    .zip(&frame.values[at..])
                     .all(|(list, value)| list[scaled(level, list.len(), longest)] == *value)
             })
         })

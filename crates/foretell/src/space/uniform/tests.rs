@@ -45,9 +45,9 @@ fn brute(space: &dyn Space) -> Vec<Architecture> {
             let slots = at..at + field.width();
             at += field.width();
             let lists: Vec<&[u32]> =
-                definition.head[slots.clone()].iter().map(|list| list.as_slice()).collect();
+                definition.globals[slots.clone()].iter().map(|list| list.as_slice()).collect();
             definition.family.card().positions != Positions::Stages(field.width())
-                || levelled(&point.head()[slots], &lists)
+                || levelled(&point.globals()[slots], &lists)
         })
     };
     let mut found = Vec::new();
@@ -138,9 +138,9 @@ fn alike_layers_agree_with_brute_force() {
     for (width, depth) in
         [192, 216, 240].into_iter().flat_map(|width| [12, 13, 14].map(|depth| (width, depth)))
     {
-        for (heads, ratio) in [(3, 3.5), (3, 4.0), (4, 3.5), (4, 4.0)] {
+        for (frames, ratio) in [(3, 3.5), (3, 4.0), (4, 3.5), (4, 4.0)] {
             let object = serde_json::json!({
-                "embed_dim": width, "depth": depth, "num_heads": heads, "mlp_ratio": ratio,
+                "embed_dim": width, "depth": depth, "num_heads": frames, "mlp_ratio": ratio,
             });
             all.push(space.read(object.as_object().unwrap()).unwrap());
         }

@@ -1,18 +1,18 @@
 //! What a proxy sees of a candidate: shape, weights, and what the passes it asked for have kept.
 
-use super::{About, Change, Score, Term};
+use super::{About, PassOverrides, Score, Term};
 use crate::architecture::{Architecture, Form, Role, Tensor};
 use crate::engine::linalg::Unsolved;
 use crate::error::{Error, Result};
 use crate::network::{Layout, Mark, Param};
-use crate::probe::{Absolute, AnyWeights, Layers, Loss, Pass, Seen, View};
+use crate::probe::{AnyWeights, Layers, Loss, Pass, PassResult, View, WeightTransform};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
 /// What was seen of one candidate; read-only.
 #[derive(Clone, Copy)]
-pub struct Signals<'a> {
+pub struct ProxyInput<'a> {
     /// The candidate.
     pub architecture: &'a Architecture,
     /// Its weights in single precision, or what stands for it, and in double.
@@ -20,9 +20,9 @@ pub struct Signals<'a> {
     /// Where tensors lie.
     pub layout: Option<&'a Arc<Layout>>,
     /// Passes run, with what each saw.
-    pub passes: &'a [(Pass, Result<Seen>)],
+    pub passes: &'a [(Pass, Result<PassResult>)],
     /// How the proxy's passes were changed.
-    pub change: &'a Change,
+    pub change: &'a PassOverrides,
     /// Whether the proxy asked which layers to look at.
     pub(crate) looked: &'a AtomicBool,
     /// Nuclear norms that candidates share.
@@ -51,13 +51,13 @@ impl Layer<'_> {
 
 /// What one pass saw, beside the weights it ran on.
 #[derive(Clone, Copy)]
-pub struct Observed<'a> {
+pub struct PassView<'a> {
     /// What was kept.
-    pub seen: &'a Seen,
+    pub seen: &'a PassResult,
     weights: AnyWeights<'a>,
     layout: &'a Arc<Layout>,
     pass: &'a Pass,
-    signals: Signals<'a>,
+    signals: ProxyInput<'a>,
 }
 
 /// Nuclear norms of weight slices, kept as long as the weights they belong to are the same for all candidates.
@@ -92,23 +92,23 @@ impl Spectra {
     }
 }
 
-impl<'a> Signals<'a> {
+impl<'a> ProxyInput<'a> {
     /// The architecture alone, which is all that shape proxies look at.
     pub fn of(architecture: &'a Architecture) -> Self {
-        static PLAIN: LazyLock<(Change, AtomicBool, Spectra)> = LazyLock::new(Default::default);
+        static PLAIN: LazyLock<(PassOverrides, AtomicBool, Spectra)> = LazyLock::new(Default::default);
         let (change, looked, spectra) = &*PLAIN;
-        Signals { architecture, weights: [None, None], layout: None, passes: &[], change, looked, spectra }
+        ProxyInput { architecture, weights: [None, None], layout: None, passes: &[], change, looked, spectra }
     }
 
     /// What a pass saw. It must be among the proxy's needs.
-    pub fn pass(&self, pass: &Pass) -> Result<Observed<'a>> {
+    pub fn pass(&self, pass: &Pass) -> Result<PassView<'a>> {
         let wanted = self.change.apply(pass.clone(), self.architecture);
         let found = self.passes.iter().find(|(run, _)| run.serves(&wanted));
         let (run, seen) = found.expect("proxies look only at passes they need");
         let seen = seen.as_ref().map_err(Error::again)?;
         let layout = self.layout.expect("a pass has weights");
         let weights = self.weights[usize::from(run.double)].or(self.weights[0]).expect("a pass has weights");
-        Ok(Observed { seen, weights, layout, pass: run, signals: *self })
+        Ok(PassView { seen, weights, layout, pass: run, signals: *self })
     }
 
     /// The layers looked at, where nothing else was asked for.
@@ -169,7 +169,7 @@ impl<'a> Signals<'a> {
     }
 }
 
-impl<'a> Observed<'a> {
+impl<'a> PassView<'a> {
     /// A tensor with its gradient.
     pub fn layer(&self, param: Param) -> Layer<'a> {
         let (rows, cols) = self.layout.stored(param);
@@ -212,7 +212,7 @@ impl<'a> Observed<'a> {
 
     /// `‖W‖_*` as the pass saw W, or of the `part`-th of `parts` equal parts of its outputs.
     pub fn weight_nuclear(&self, about: &About, layer: &Layer, (part, parts): (usize, usize)) -> Result<f64> {
-        let absolute = self.pass.absolute == Absolute::Everything;
+        let absolute = self.pass.weights == WeightTransform::Magnitudes;
         let tensor = layer.tensor;
         let key = || {
             format!(

@@ -1,6 +1,6 @@
 //! Who is ahead: the order of all trials, the Pareto front, its volume and its knee.
 
-use super::ground::within;
+use super::context::within;
 use super::objective::Objective;
 use crate::error::Result;
 use crate::proxy::Request;
@@ -9,11 +9,11 @@ use crate::store::Ranks;
 
 /// The trials of a study against each other.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Standing {
+pub struct Leaderboard {
     /// For each objective one value per trial.
     columns: Vec<Vec<f64>>,
     /// Trials that did not fail, ascending.
-    sound: Vec<usize>,
+    succeeded: Vec<usize>,
     /// Trials that no other beats, best first in the first objective.
     pub front: Vec<usize>,
     /// The share of the box from the worst to the best value of each objective that the front covers.
@@ -22,12 +22,12 @@ pub struct Standing {
     pub knee: Option<usize>,
 }
 
-impl Standing {
-    /// The standing of all trials of a study.
+impl Leaderboard {
+    /// The leaderboard of all trials of a study.
     pub fn new(objectives: &[Objective], ranks: &Ranks) -> Result<Self> {
         let mut requests = Objective::requests(objectives)?.into_iter();
         let mut columns: Vec<Vec<f64>> = Vec::new();
-        let sound: Vec<usize> = (0..ranks.len()).filter(|trial| !ranks.failed(*trial)).collect();
+        let succeeded: Vec<usize> = (0..ranks.len()).filter(|trial| !ranks.failed(*trial)).collect();
         for (place, objective) in objectives.iter().enumerate() {
             let request = matches!(objective, Objective::Proxy(_)).then(|| requests.next()).flatten();
             let numbers = ranks.objective(place);
@@ -40,17 +40,18 @@ impl Standing {
                 None => numbers.map(|numbers| numbers[0]).collect(),
             });
         }
-        let mut standing = Standing { columns, sound, front: Vec::new(), hypervolume: 0.0, knee: None };
-        standing.front = standing.front_of(&standing.sound);
-        standing.knee = standing.knee_of(&standing.front);
+        let mut leaderboard =
+            Leaderboard { columns, succeeded, front: Vec::new(), hypervolume: 0.0, knee: None };
+        leaderboard.front = leaderboard.front_of(&leaderboard.succeeded);
+        leaderboard.knee = leaderboard.knee_of(&leaderboard.front);
         // Members decide what the front covers, all trials where the box begins.
-        let span = |column: &Vec<f64>| spanned(standing.sound.iter().map(|trial| column[*trial]));
-        let spans: Vec<(f64, f64)> = standing.columns.iter().map(span).collect();
-        let members: Vec<Vec<f64>> = standing.front.iter().map(|trial| standing.row(*trial)).collect();
+        let span = |column: &Vec<f64>| spanned(leaderboard.succeeded.iter().map(|trial| column[*trial]));
+        let spans: Vec<(f64, f64)> = leaderboard.columns.iter().map(span).collect();
+        let members: Vec<Vec<f64>> = leaderboard.front.iter().map(|trial| leaderboard.row(*trial)).collect();
         let reached: Vec<Vec<f64>> =
             scale(&members, &spans).iter().map(|point| point.iter().map(|x| x + 1e-9).collect()).collect();
-        standing.hypervolume = rank::hypervolume(&reached, &vec![0.0; objectives.len()]).min(1.0);
-        Ok(standing)
+        leaderboard.hypervolume = rank::hypervolume(&reached, &vec![0.0; objectives.len()]).min(1.0);
+        Ok(leaderboard)
     }
 
     fn row(&self, trial: usize) -> Vec<f64> {
@@ -76,7 +77,7 @@ impl Standing {
 
     /// Trials that did not fail, ascending.
     pub fn succeeded(&self) -> &[usize] {
-        &self.sound
+        &self.succeeded
     }
 
     /// The first objective of a trial, larger is better; minus infinity if it failed.
@@ -86,13 +87,8 @@ impl Standing {
 
     /// The values of a trial, one per objective, larger is better; none if it failed.
     pub fn values(&self, trial: usize) -> Option<Vec<f64>> {
-        self.sound.binary_search(&trial).ok()?;
+        self.succeeded.binary_search(&trial).ok()?;
         Some(self.columns.iter().map(|column| column[trial]).collect())
-    }
-
-    /// How many trials did not fail.
-    pub fn sound(&self) -> usize {
-        self.sound.len()
     }
 
     /// The best `n` trials in the first objective; of equals the earlier.
@@ -105,7 +101,7 @@ impl Standing {
             best.sort_unstable_by(first);
             best.truncate(n);
         };
-        for trial in &self.sound {
+        for trial in &self.succeeded {
             if bar.is_some_and(|bar| column[*trial].total_cmp(&bar).is_le()) {
                 continue;
             }
@@ -183,10 +179,11 @@ mod tests {
             trial(4, 4.0, 4.0, "ok"),
         ];
         let ranks = Ranks::of(&trials).unwrap();
-        let standing = Standing::new(&[Objective::Proxy("nsc".into()), Objective::Params], &ranks).unwrap();
-        assert_eq!((&standing.best(9)[..], &standing.front[..]), (&[4, 2, 1, 0][..], &[4, 2, 0][..]));
-        assert_eq!(standing.best(2), [4, 2]);
-        assert!((standing.hypervolume - 4.0 / 9.0).abs() < 1e-6, "{}", standing.hypervolume);
-        assert_eq!((standing.knee, standing.values(3)), (Some(2), None));
+        let leaderboard =
+            Leaderboard::new(&[Objective::Proxy("nsc".into()), Objective::Params], &ranks).unwrap();
+        assert_eq!((&leaderboard.best(9)[..], &leaderboard.front[..]), (&[4, 2, 1, 0][..], &[4, 2, 0][..]));
+        assert_eq!(leaderboard.best(2), [4, 2]);
+        assert!((leaderboard.hypervolume - 4.0 / 9.0).abs() < 1e-6, "{}", leaderboard.hypervolume);
+        assert_eq!((leaderboard.knee, leaderboard.values(3)), (Some(2), None));
     }
 }

@@ -1,7 +1,7 @@
 //! Steps to a neighbour that keep a network inside its limits, and use what they allow.
 
 use super::constraints::LoadMeter;
-use super::moves::SpaceMoves;
+use super::operators::SpaceMoves;
 use crate::architecture::Architecture;
 use crate::search::Step;
 use crate::seed::Rng;
@@ -16,7 +16,7 @@ type Place = (usize, usize);
 const FILL: f64 = 0.75;
 /// How often what one block takes is given back in the same column by another.
 const SAME_COLUMN: f64 = 0.75;
-/// How often a second value outside the positions moves with the first.
+/// How often a second value outside the positions operators with the first.
 const SECOND: f64 = 0.25;
 /// Blocks that are offered what an exchange leaves unused.
 const OFFERS: usize = 4;
@@ -48,7 +48,7 @@ impl SpaceMoves<'_> {
         point
     }
 
-    /// Moves one value, as far as the limits allow.
+    /// Operators one value, as far as the limits allow.
     fn move_value(&self, near: &Neighbours, point: &mut Architecture, place: Place, rng: &mut Rng) {
         let values = near.values(point, place.0, place.1);
         let now = index(values, point.row(place.0)[place.1]);
@@ -66,7 +66,7 @@ impl SpaceMoves<'_> {
         }
     }
 
-    /// Moves one value freely; other blocks give until the limits hold, or are offered what is left.
+    /// Operators one value freely; other blocks give until the limits hold, or are offered what is left.
     fn exchange(
         &self,
         near: &Neighbours,
@@ -125,13 +125,13 @@ impl SpaceMoves<'_> {
         self.scaled(near, point, fill, rng)
     }
 
-    /// Moves a value outside the positions, now and then two, and scales the blocks.
+    /// Operators a value outside the positions, now and then two, and scales the blocks.
     fn move_outside(&self, near: &Neighbours, parent: &Architecture, rng: &mut Rng) -> Architecture {
         let mut set = Vec::new();
         for _ in 0..if rng.random_bool(SECOND) { 2 } else { 1 } {
             if let Some(&slot) = self.varying.choose(rng) {
                 let values = near.outside(slot);
-                let now = index(values, parent.head()[slot]);
+                let now = index(values, parent.globals()[slot]);
                 set.push((slot, values[distant(now, values.len(), rng)]));
             }
         }

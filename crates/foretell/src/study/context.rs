@@ -1,7 +1,7 @@
 //! A space inside limits, as searchers see it.
 
 mod constraints;
-mod moves;
+mod operators;
 mod steps;
 
 pub(super) use constraints::Ceilings;
@@ -14,13 +14,13 @@ use crate::error::{Error, Result};
 use crate::latency::{Model, Phase};
 use crate::proxy::{Request, Score};
 use crate::score::Scorer;
-use crate::search::{Ground, Moves, Nth, Told, Whole};
+use crate::search::{Nth, Operators, SearchContext, Told, Whole};
 use crate::seed::{Rng, Seed};
 use crate::space::{Limits, Size};
 use crate::store::Trial;
 use crate::units::grouped;
 use constraints::Constraints;
-use moves::SpaceMoves;
+use operators::SpaceMoves;
 use rand::RngExt;
 use std::collections::HashSet;
 
@@ -36,8 +36,8 @@ const SAMPLES: usize = 1000;
 const DRAWS: usize = 10_000;
 
 /// The feasible part of a space, and what was asked for so far.
-pub(super) struct SpaceGround<'s, 'e> {
-    moves: SpaceMoves<'s>,
+pub(super) struct StudyContext<'s, 'e> {
+    operators: SpaceMoves<'s>,
     settings: &'s Settings,
     /// One per objective that is a proxy.
     requests: Vec<Option<&'s Request>>,
@@ -61,7 +61,7 @@ pub(super) struct SpaceGround<'s, 'e> {
     broken: HashSet<Vec<u32>>,
 }
 
-impl<'s, 'e> SpaceGround<'s, 'e> {
+impl<'s, 'e> StudyContext<'s, 'e> {
     pub(super) fn new(
         settings: &'s Settings,
         scorer: &'s Scorer,
@@ -76,8 +76,8 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
             Objective::Proxy(_) => requests.next(),
             _ => None,
         });
-        let ground = SpaceGround {
-            moves: SpaceMoves::new(
+        let context = StudyContext {
+            operators: SpaceMoves::new(
                 Constraints { settings, ceilings: Ceilings::of(settings) },
                 inside,
                 settings.shard,
@@ -97,14 +97,14 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         };
         if let Some(limit) = settings.memory {
             let bytes = |n: f64| format!("{} bytes of memory", grouped(n as u64));
-            ground.reach(limit as f64, &|point| point.memory().total() as f64, &bytes)?;
+            context.reach(limit as f64, &|point| point.memory().total() as f64, &bytes)?;
         }
         if let Some(limit) = settings.cache {
             let need = |point: &Architecture| point.cache_bytes().unwrap_or(0) as f64;
             let bytes = |n: f64| format!("{} bytes of keys and values", grouped(n as u64));
-            ground.reach(limit as f64, &need, &bytes)?;
+            context.reach(limit as f64, &need, &bytes)?;
         }
-        Ok(ground)
+        Ok(context)
     }
 
     /// The same with somebody who evaluates and somebody who measures. A limit on latency that no draw is predicted to
@@ -113,10 +113,10 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         self,
         evaluations: Option<Evaluations<'n>>,
         latencies: Option<Latencies<'n>>,
-    ) -> Result<SpaceGround<'s, 'n>> {
-        let SpaceGround { moves, settings, requests, seen, solution, watch, .. } = self;
-        let mut ground = SpaceGround {
-            moves,
+    ) -> Result<StudyContext<'s, 'n>> {
+        let StudyContext { operators, settings, requests, seen, solution, watch, .. } = self;
+        let mut context = StudyContext {
+            operators,
             settings,
             requests,
             seen,
@@ -130,21 +130,21 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
             proved: false,
             broken: HashSet::new(),
         };
-        ground.refresh();
-        for timed in ground.latencies.iter().flat_map(|latencies| &latencies.timed) {
+        context.refresh();
+        for timed in context.latencies.iter().flat_map(|latencies| &latencies.timed) {
             if let Some(limit) = timed.limit {
                 let milliseconds = |n: f64| format!("{} milliseconds", (1e6 * n).round() / 1e3);
-                ground.reach(limit, &|point| timed.model.predict(point), &milliseconds)?;
+                context.reach(limit, &|point| timed.model.predict(point), &milliseconds)?;
             }
         }
-        Ok(ground)
+        Ok(context)
     }
 
     /// Takes over what the latency models say now.
     fn refresh(&mut self) {
         let timed = self.latencies.iter().flat_map(|latencies| &latencies.timed);
         let bound = |timed: &Timed| Some((timed.model.clone(), timed.limit? / (1.0 + timed.guard)));
-        self.moves.constraints.ceilings.timed = timed.filter_map(bound).collect();
+        self.operators.constraints.ceilings.timed = timed.filter_map(bound).collect();
     }
 
     /// What is known of latency, to be changed; limits follow.
@@ -159,7 +159,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
 
     /// Limits that the space cannot count, as they are now.
     pub(super) fn ceilings(&self) -> &Ceilings {
-        &self.moves.constraints.ceilings
+        &self.operators.constraints.ceilings
     }
 
     /// What is known of latency, where it is limited or an objective.
@@ -183,7 +183,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
         let mut rng = Seed(self.settings.seed).stream("memory", 0);
         let mut least = f64::INFINITY;
         for _ in 0..DRAWS {
-            least = least.min(need(&self.moves.sample(&mut rng)));
+            least = least.min(need(&self.operators.sample(&mut rng)));
             if least <= limit {
                 return Ok(());
             }
@@ -194,12 +194,12 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
             grouped(DRAWS as u64),
             text(least)
         );
-        Err(Error::Infeasible { space: self.moves.space.name().to_owned(), reason })
+        Err(Error::Infeasible { space: self.operators.space.name().to_owned(), reason })
     }
 
     /// How many points there can be.
     pub(super) fn size(&self) -> u64 {
-        match self.moves.space.size() {
+        match self.operators.space.size() {
             Size::Exact(size) => u64::try_from(size).unwrap_or(u64::MAX),
             Size::Open => u64::MAX,
         }
@@ -215,7 +215,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
 
     /// The best uniform network, where scores need no pass, and the largest one of each depth.
     fn uniform(&self) -> Vec<Architecture> {
-        let Some(grid) = self.moves.space.as_grid() else { return Vec::new() };
+        let Some(grid) = self.operators.space.as_grid() else { return Vec::new() };
         let (limits, ceilings, models) = (&self.settings.limits, self.ceilings(), self.models());
         let keeps = |point: &Architecture| ceilings.keeps(point);
         let (objective, request) = (&self.settings.objectives[0], self.requests[0]);
@@ -227,14 +227,14 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
 
     /// A child that breaks its limits, with blocks drawn anew as long as that brings it nearer to them.
     fn mended(&self, mut point: Architecture, rng: &mut Rng) -> Architecture {
-        let mut excess = self.moves.constraints.excess(&point);
+        let mut excess = self.operators.constraints.excess(&point);
         for _ in 0..MENDS {
             if excess == 0.0 {
                 break;
             }
             let block = rng.random_range(0..point.positions().max(1));
-            let other = self.moves.redraw(&point, Whole::Keep, &|at| f64::from(at == block), rng);
-            let new = self.moves.constraints.excess(&other);
+            let other = self.operators.redraw(&point, Whole::Keep, &|at| f64::from(at == block), rng);
+            let new = self.operators.constraints.excess(&other);
             if new < excess {
                 (point, excess) = (other, new);
             }
@@ -244,7 +244,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
 
     /// Whether a point is inside all limits and new; it is not new again.
     fn accept(&mut self, point: &Architecture) -> bool {
-        if self.moves.constraints.excess(point) > 0.0 {
+        if self.operators.constraints.excess(point) > 0.0 {
             self.rejected += 1;
             return false;
         }
@@ -261,7 +261,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
             best.into_iter().map(|place| (place as u64, told[place].point.clone())).collect();
         self.with_latencies(|latencies| latencies.check(done, &best))?;
         // A candidate that a better model says to break a limit leads no search any further.
-        let broken = told.iter().filter(|told| self.moves.constraints.excess(&told.point) > 0.0);
+        let broken = told.iter().filter(|told| self.operators.constraints.excess(&told.point) > 0.0);
         self.broken = broken.map(|told| told.point.values().to_vec()).collect();
         Ok(())
     }
@@ -274,7 +274,7 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
     }
 
     /// What went wrong while a searcher asked.
-    pub(super) fn sound(&mut self) -> Result<()> {
+    pub(super) fn check_failure(&mut self) -> Result<()> {
         let stored = self.evaluations.as_mut().and_then(Evaluations::failure);
         self.refusal.take().or(stored).map_or(Ok(()), Err)
     }
@@ -310,21 +310,21 @@ impl<'s, 'e> SpaceGround<'s, 'e> {
     }
 }
 
-impl Ground<Architecture> for SpaceGround<'_, '_> {
-    fn fresh(
+impl SearchContext<Architecture> for StudyContext<'_, '_> {
+    fn propose(
         &mut self,
         rng: &mut Rng,
-        make: &mut dyn FnMut(&dyn Moves<Architecture>, &mut Rng) -> Architecture,
+        make: &mut dyn FnMut(&dyn Operators<Architecture>, &mut Rng) -> Architecture,
     ) -> Option<Architecture> {
         for _ in 0..TRIES {
-            let child = make(&self.moves, rng);
+            let child = make(&self.operators, rng);
             let point = self.mended(child, rng);
             if self.accept(&point) {
                 return Some(point);
             }
         }
         for _ in 0..SAMPLES {
-            let point = self.moves.sample(rng);
+            let point = self.operators.sample(rng);
             if self.accept(&point) {
                 return Some(point);
             }
@@ -357,7 +357,7 @@ impl Ground<Architecture> for SpaceGround<'_, '_> {
 
     fn nth(&mut self, index: u64) -> Nth<Architecture> {
         let index = self.settings.shard.map_or(Some(index), |shard| shard.nth(index));
-        match index.and_then(|index| self.moves.space.at(&index.into())) {
+        match index.and_then(|index| self.operators.space.at(&index.into())) {
             None => {
                 self.exhausted = true;
                 Nth::End
@@ -386,12 +386,12 @@ impl Ground<Architecture> for SpaceGround<'_, '_> {
         }
     }
 
-    fn moves(&self) -> &dyn Moves<Architecture> {
-        &self.moves
+    fn operators(&self) -> &dyn Operators<Architecture> {
+        &self.operators
     }
 
-    fn worth(&mut self, point: &Architecture) -> Option<f64> {
-        self.evaluations.as_mut().map(|evaluations| evaluations.worth(point))
+    fn evaluate(&mut self, point: &Architecture) -> Option<f64> {
+        self.evaluations.as_mut().map(|evaluations| evaluations.evaluate(point))
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 /// Changes to the passes and layers of a proxy; what is not said stays as the proxy has it.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Change {
+pub struct PassOverrides {
     feed: Option<Feed>,
     loss: Option<Loss>,
     batch: Option<usize>,
@@ -23,7 +23,7 @@ pub struct Change {
     nan: Nan,
 }
 
-/// The values that the numeric options of a [`Change`] may take.
+/// The values that the numeric options of a [`PassOverrides`] may take.
 pub const SHARED_RANGES: &[Range] = &[Range::whole("batch", 1, 65_536), Range::whole("tokens", 1, 1_048_576)];
 
 /// What becomes of terms that are not finite.
@@ -35,7 +35,7 @@ enum Nan {
     Ignore,
 }
 
-/// The options of a [`Change`]: name, default, meaning.
+/// The options of a [`PassOverrides`]: name, default, meaning.
 pub const SHARED: &[(&str, &str, &str)] = &[
     ("feed", "the proxy's own", "data (given inputs, else noise or random tokens) or ones"),
     (
@@ -59,7 +59,7 @@ pub const SHARED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-impl Change {
+impl PassOverrides {
     /// Reads options by name; numbers must lie inside [`SHARED_RANGES`].
     pub(super) fn read(options: Map<String, Value>) -> Result<Self> {
         range::check(SHARED_RANGES, &options)?;
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     fn finished(options: &str, terms: &[f64]) -> Score {
-        let change: Change = serde_json::from_str(options).unwrap();
+        let change: PassOverrides = serde_json::from_str(options).unwrap();
         change.finish(Score::sum(terms.iter().map(|value| Term::of("layer", None, *value)).collect()))
     }
 

@@ -1,6 +1,6 @@
 //! What passes saw, in whichever precision they ran: the only thing proxies look at.
 
-use super::run::{Matrix, Run};
+use super::run::{Matrix, TypedResult};
 use crate::engine::buffer::Workspace;
 use crate::engine::linalg::{self, Unsolved};
 use crate::engine::matmul::Mat;
@@ -173,15 +173,15 @@ fn lanes(n: usize, f: impl Fn(usize) -> f64) -> f64 {
 
 /// A matrix of one's own, in either precision.
 #[derive(Debug)]
-pub struct Kept {
+pub struct KeptValue {
     pub(super) numbers: Numbers,
     rows: usize,
     cols: usize,
 }
 
-impl Kept {
+impl KeptValue {
     fn own<S: Number>(matrix: Matrix<S>) -> Self {
-        Kept { rows: matrix.rows, cols: matrix.cols, numbers: S::own(matrix.data) }
+        KeptValue { rows: matrix.rows, cols: matrix.cols, numbers: S::own(matrix.data) }
     }
 
     /// A view of it.
@@ -192,15 +192,15 @@ impl Kept {
 
 /// What one pass saw.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct PassResult {
     /// The loss, if there was one.
     pub loss: Option<f64>,
     /// Gradients of all weights, or the Hessian times them.
     pub(super) gradients: Option<Numbers>,
     /// Values kept, with what they are.
-    pub values: Vec<(Mark, Kept)>,
+    pub values: Vec<(Mark, KeptValue)>,
     /// Gradients of values, with the value they belong to.
-    pub value_gradients: Vec<(Mark, Kept)>,
+    pub value_gradients: Vec<(Mark, KeptValue)>,
     /// Folded per-sample gradients, or the speeds along a curve.
     pub numbers: Vec<f64>,
     /// Squared gradient norms of a kernel trace: a row per probe, a column per tensor.
@@ -213,17 +213,18 @@ pub struct Seen {
     pub seconds: f64,
 }
 
-impl Seen {
-    pub(super) fn of<S: Number>(run: Run<S>) -> Self {
-        let own =
-            |list: Vec<(Mark, Matrix<S>)>| list.into_iter().map(|(mark, x)| (mark, Kept::own(x))).collect();
-        Seen {
+impl PassResult {
+    pub(super) fn of<S: Number>(run: TypedResult<S>) -> Self {
+        let own = |list: Vec<(Mark, Matrix<S>)>| {
+            list.into_iter().map(|(mark, x)| (mark, KeptValue::own(x))).collect()
+        };
+        PassResult {
             loss: run.loss.map(S::to_f64),
             gradients: run.weight_gradients.map(|weights| S::own(weights.data)),
             values: own(run.kept),
             value_gradients: own(run.gradients),
             batch: run.batch,
-            ..Seen::default()
+            ..PassResult::default()
         }
     }
 

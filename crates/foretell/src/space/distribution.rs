@@ -35,7 +35,7 @@ impl Window {
 }
 
 /// The distribution of a sum of costs.
-pub struct Sums {
+pub struct CostDistribution {
     costs: Vec<Cost>,
     mass: Vec<f64>,
     // Running totals from either end: a range near an end is a difference of small numbers.
@@ -44,7 +44,7 @@ pub struct Sums {
     rising: bool,
 }
 
-impl Sums {
+impl CostDistribution {
     /// The sum of nothing: zero, surely.
     pub fn nothing() -> Self {
         Self::new(vec![[0, 0]], vec![1.0])
@@ -58,7 +58,7 @@ impl Sums {
             right[n - 1 - i] = right[n - i] + mass[n - 1 - i];
         }
         let rising = costs.is_sorted_by_key(|cost| cost[1]);
-        Sums { costs, mass, left, right, rising }
+        CostDistribution { costs, mass, left, right, rising }
     }
 
     /// All sums that can occur, smallest first.
@@ -69,7 +69,7 @@ impl Sums {
     /// The distribution after one more draw of `step`, whose entries have these costs and shares.
     ///
     /// `None` if more than `most` different sums could occur.
-    pub fn add(&self, step: &[(Cost, f64)], most: usize) -> Option<Sums> {
+    pub fn add(&self, step: &[(Cost, f64)], most: usize) -> Option<CostDistribution> {
         if let Some(line) = Line::through(self, step)
             && line.cells <= 4 * self.costs.len() * step.len()
         {
@@ -131,7 +131,7 @@ struct Line {
 }
 
 impl Line {
-    fn through(sums: &Sums, step: &[(Cost, f64)]) -> Option<Line> {
+    fn through(sums: &CostDistribution, step: &[(Cost, f64)]) -> Option<Line> {
         let (a, b) = (*sums.costs.iter().min()?, step.iter().map(|(cost, _)| *cost).min()?);
         let offset = |cost: Cost, from: Cost| Some([cost[0] - from[0], cost[1].checked_sub(from[1])?]);
         let first = sums.costs.iter().map(|cost| offset(*cost, a)).collect::<Option<Vec<Cost>>>()?;
@@ -148,7 +148,7 @@ impl Line {
         Some(Line { origin: [a[0] + b[0], a[1] + b[1]], stride, axis, cells })
     }
 
-    fn add(&self, sums: &Sums, step: &[(Cost, f64)]) -> Sums {
+    fn add(&self, sums: &CostDistribution, step: &[(Cost, f64)]) -> CostDistribution {
         let axis = self.axis;
         let start = sums.costs[0][axis];
         let base = self.origin[axis] - start;
@@ -172,7 +172,7 @@ impl Line {
         }
         let reached = mass.into_iter().enumerate().filter(|(_, m)| *m > 0.0);
         let cost = |i: usize| [0, 1].map(|metric| self.origin[metric] + i as u64 * self.stride[metric]);
-        Sums::from_points(reached.map(|(i, m)| (cost(i), m)).collect())
+        CostDistribution::from_points(reached.map(|(i, m)| (cost(i), m)).collect())
     }
 }
 
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn dice() {
         let die: Vec<(Cost, f64)> = (1..=6).map(|i| ([i, 10 * i], 1.0 / 6.0)).collect();
-        let two = Sums::nothing().add(&die, 1000).unwrap().add(&die, 1000).unwrap();
+        let two = CostDistribution::nothing().add(&die, 1000).unwrap().add(&die, 1000).unwrap();
         let seven = Window { low: [7, 0], high: [7, u64::MAX] };
         assert!((two.within(&seven) - 6.0 / 36.0).abs() < 1e-15);
         assert!((two.within(&Window { low: [2, 0], high: [12, 30] }) - 3.0 / 36.0).abs() < 1e-15);
@@ -223,7 +223,7 @@ mod tests {
         let mut bent = straight.clone();
         bent[0].0[1] = 1;
         let sum = |step: &[(Cost, f64)]| {
-            (0..5).fold(Sums::nothing(), |sums, _| sums.add(step, 1 << 20).expect("few states"))
+            (0..5).fold(CostDistribution::nothing(), |sums, _| sums.add(step, 1 << 20).expect("few states"))
         };
         let (a, b) = (sum(&straight), sum(&bent));
         for (low, high) in [(500, 520), (500, 1000), (700, 703), (1085, 1085)] {
@@ -239,7 +239,8 @@ mod tests {
     #[test]
     fn a_remote_corner_keeps_its_mass() {
         let step: Vec<(Cost, f64)> = (0..64).map(|i| ([i, 0], 1.0 / 64.0)).collect();
-        let sums = (0..64).fold(Sums::nothing(), |sums, _| sums.add(&step, 1 << 20).expect("few states"));
+        let sums = (0..64)
+            .fold(CostDistribution::nothing(), |sums, _| sums.add(&step, 1 << 20).expect("few states"));
         let corner = sums.within(&Window { low: [63 * 64, 0], high: [u64::MAX, u64::MAX] });
         assert!((corner / 2f64.powi(-384) - 1.0).abs() < 1e-12, "{corner:e}");
     }

@@ -2,7 +2,7 @@
 
 use super::constraints::Constraints;
 use crate::architecture::{Architecture, Block};
-use crate::search::{Moves, Step, Whole};
+use crate::search::{Operators, Step, Whole};
 use crate::seed::Rng;
 use crate::space::{Feasible, Neighbours, Space};
 use crate::study::Shard;
@@ -30,8 +30,8 @@ impl<'s> SpaceMoves<'s> {
         shard: Option<Shard>,
     ) -> Self {
         let space = &*constraints.settings.space;
-        let head = &space.definition().head;
-        let varying = (0..head.len()).filter(|slot| head[*slot].len() > 1).collect();
+        let globals = &space.definition().globals;
+        let varying = (0..globals.len()).filter(|slot| globals[*slot].len() > 1).collect();
         SpaceMoves { space, inside, varying, shard, constraints, neighbours: OnceCell::new() }
     }
 
@@ -41,7 +41,7 @@ impl<'s> SpaceMoves<'s> {
     }
 }
 
-impl Moves<Architecture> for SpaceMoves<'_> {
+impl Operators<Architecture> for SpaceMoves<'_> {
     fn sample(&self, rng: &mut Rng) -> Architecture {
         let mut draw = || {
             let inside = self.inside.as_ref().and_then(|inside| inside.sample(false, rng).ok());
