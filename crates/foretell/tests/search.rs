@@ -68,7 +68,7 @@ impl Field {
         let table: Vec<(Point, f64)> =
             rows.filter_map(|(a, label)| Some((a.values().to_vec(), sign * (*label)?))).collect();
         let first = &benchmark.architectures[0];
-        let (head, width) = (first.head().len(), first.family().row_width());
+        let (head, width) = (first.globals().len(), first.family().row_width());
         let mut field = Field {
             head,
             width,
