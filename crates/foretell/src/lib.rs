@@ -23,31 +23,22 @@
 #![doc = include_str!("../examples/pipeline.rs")]
 //! ```
 
-pub mod architecture;
+pub use foretell_core::{architecture, catalogue, error, file, rank, seed, space, units};
+pub use foretell_engine as engine;
+pub use foretell_network::{network, probe};
+pub use foretell_proxy::{proxy, score};
+
 pub mod benchmark;
-pub mod catalogue;
 pub mod data;
 pub mod discover;
-#[allow(unsafe_code)] // The one module that may; each use says why it is sound.
-pub mod engine;
-pub mod error;
 pub mod export;
-pub mod file;
 pub mod hub;
 pub mod latency;
-pub mod network;
-pub mod probe;
-pub mod proxy;
-pub mod rank;
 pub mod report;
-pub mod score;
 pub mod search;
-pub mod seed;
-pub mod space;
 pub mod store;
 pub mod study;
 pub mod train;
-pub mod units;
 
 /// The README's snippets are compiled with the tests.
 #[cfg(doctest)]

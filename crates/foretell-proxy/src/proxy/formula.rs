@@ -1,0 +1,142 @@
+//! A proxy as data: two branches, each a statistic and a chain of operators, joined by one more.
+//!
+//! ```text
+//! s = mean_l [ mean(u(x_l)) ∘ mean(v(y_l)) ]        x, y: two statistics of layer l    u, v: chains    ∘: the join
+//! ```
+//!
+//! The text is a nesting of names and is a proxy wherever a name is: `sum(square(negate(head)), log-softmax(norm(activation)))`
+//! is LPZero's FlexiBERT winner. The innermost operator is applied first. Every list element is reduced to its mean, lists
+//! are joined element by element, the shorter one ending both, and the mean over elements is the score; `total(…)` around
+//! the join takes the sum instead, a minus sign in front turns the order round. A branch with `prune` in its chain is left
+//! out, and the other passes through alone.
+//!
+//! - Paper: *LPZero: Language model zero-cost proxy search from zero* (Dong et al., EMNLP 2024).
+//! - Direction: as written. Cost: one forward and one backward pass.
+//! - Departures from the paper: operators are those of the released code, not those printed. The Jacobian is the gradient
+//!   at the embedded input, a list of one. Means are settled to twelve digits, so that what is equal in exact arithmetic
+//!   ties.
+
+mod operator;
+mod statistic;
+mod text;
+
+pub use operator::{Binary, Sheet, Unary};
+pub use statistic::{Element, Statistic};
+pub(super) use text::call;
+pub use text::split;
+
+use super::prelude::*;
+
+pub(super) const ABOUT: &About = &About {
+    name: "formula",
+    sentence: "A formula over statistics of the network: two branches of operators and a join.",
+    formula: "s = mean_l [ mean(u(x_l)) ∘ mean(v(y_l)) ],  written as sum(square(head), softmax(gradient))",
+    paper: "LPZero (Dong et al., EMNLP 2024)",
+    cost: Cost::Backward,
+    departures: "operators as executed by the released code; means settled to twelve digits",
+    ..About::SHAPE
+};
+
+/// How the joined list becomes one number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Aggregate {
+    /// The mean over its elements, as executed.
+    #[default]
+    Mean,
+    /// Their sum, as printed.
+    Sum,
+}
+
+/// A statistic and the operators applied to it, the first one first.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Branch {
+    /// What is looked at.
+    pub input: Statistic,
+    /// What is done with it.
+    pub chain: Vec<Unary>,
+}
+
+impl Branch {
+    /// Whether the branch yields nothing.
+    pub fn pruned(&self) -> bool {
+        self.chain.contains(&Unary::Prune)
+    }
+
+    /// The number that an element comes to, not finite where an operator is not defined.
+    pub fn value(&self, sheet: Sheet) -> f64 {
+        self.chain.iter().fold(sheet, |sheet, unary| unary.apply(&sheet)).mean()
+    }
+}
+
+/// A proxy as data; see the [module documentation](self).
+///
+/// ```
+/// use foretell_proxy::proxy::Formula;
+/// let winner: Formula = "sum(square(negate(head)), log-softmax(norm(activation)))".parse()?;
+/// assert_eq!(winner.mathematics(), "mean_l [ mean((−H)²) + mean(log softmax(‖A‖)) ]");
+/// assert_eq!(winner.to_string().parse::<Formula>()?, winner);
+/// # Ok::<(), foretell_core::error::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Formula {
+    /// Whether the order is turned round.
+    pub turned: bool,
+    /// How the joined list becomes one number.
+    pub aggregate: Aggregate,
+    /// How the branches are joined.
+    pub join: Binary,
+    /// The branches.
+    pub branches: [Branch; 2],
+}
+
+impl Formula {
+    /// The joined list from the values of both branches, a pruned one having none.
+    pub fn joined(&self, left: &[f64], right: &[f64]) -> Vec<f64> {
+        match (self.branches[0].pruned(), self.branches[1].pruned()) {
+            (false, false) => left.iter().zip(right).map(|(a, b)| self.join.apply(*a, *b)).collect(),
+            (false, true) => left.to_vec(),
+            (true, false) => right.to_vec(),
+            (true, true) => Vec::new(),
+        }
+    }
+
+    /// The score from the joined list, not a number if it is empty.
+    pub fn of(&self, joined: &[f64]) -> f64 {
+        let sum: f64 = joined.iter().sum();
+        let value = match self.aggregate {
+            Aggregate::Mean => sum / joined.len() as f64,
+            Aggregate::Sum if joined.is_empty() => f64::NAN,
+            Aggregate::Sum => sum,
+        };
+        operator::settled(if self.turned { -value } else { value })
+    }
+
+    /// The statistics that are looked at.
+    fn inputs(&self) -> impl Iterator<Item = Statistic> {
+        self.branches.iter().filter(|branch| !branch.pruned()).map(|branch| branch.input)
+    }
+}
+
+impl Proxy for Formula {
+    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+        self.inputs().filter_map(Statistic::pass).collect()
+    }
+    fn score(&self, seen: &ProxyInput) -> Result<Score> {
+        let mut lists = [Vec::new(), Vec::new()];
+        let mut names = Vec::new();
+        for (list, branch) in lists.iter_mut().zip(&self.branches).filter(|(_, branch)| !branch.pruned()) {
+            let elements = branch.input.elements(seen)?;
+            names.push(
+                elements.iter().map(|element| (element.name.clone(), element.block)).collect::<Vec<_>>(),
+            );
+            *list = elements.iter().map(|element| branch.value(element.sheet())).collect();
+        }
+        let joined = self.joined(&lists[0], &lists[1]);
+        let named = names.into_iter().next().unwrap_or_default();
+        let terms =
+            named.into_iter().zip(&joined).map(|((name, block), value)| Term::of(name, block, *value));
+        let score = Score::sum(terms.collect());
+        let score = if self.turned { score.turned() } else { score };
+        Ok(Score { value: self.of(&joined), ..score })
+    }
+}

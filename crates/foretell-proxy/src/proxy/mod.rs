@@ -1,0 +1,454 @@
+//! ProxyInput → one number. One file per proxy; it never touches a network, a file or a clock.
+//!
+//! Every proxy is one file and one line in the catalogue below; help, documentation, benchmarks and tests loop over
+//! [`CATALOGUE`]. A proxy is asked for by name, with options in brackets: `sept[width=head,tokens=2]`. Keys that are
+//! no option of the proxy but a field of the architecture are set before scoring: `params[mode=published]`; a few
+//! options are common to all that run a network: [`SHARED`]. Formulas and blends of proxies are written out instead of
+//! named: `sum(square(head), norm(weight))`, `blend(0.6 * nsc, 0.4 * depth)`.
+
+mod blend;
+mod formula;
+mod input;
+mod pass_overrides;
+mod prelude;
+mod range;
+mod score;
+mod spectrum;
+
+pub use formula::{Aggregate, Binary, Branch, Element, Formula, Sheet, Statistic, Unary, split};
+pub use input::{Layer, PassView, ProxyInput, Spectra};
+pub use pass_overrides::{PassOverrides, SHARED, SHARED_RANGES};
+pub use range::Range;
+pub use score::{Score, Term};
+
+use crate::architecture::{Architecture, FAMILIES};
+use crate::catalogue;
+use crate::error::{Error, Result};
+use crate::probe::{Loss, Pass};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::sync::atomic::AtomicBool;
+
+/// What a proxy has to look at before it can score, cheapest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cost {
+    /// Nothing but the architecture.
+    Shape,
+    /// The initial weights.
+    Weights,
+    /// One forward pass.
+    Forward,
+    /// One forward and one backward pass.
+    Backward,
+    /// Several of these.
+    Passes,
+    /// A backward pass for every sample.
+    Samples,
+    /// A Hessian-vector product.
+    Hessian,
+}
+
+impl Cost {
+    /// The cost of this name: the word that stands for all its proxies.
+    fn named(name: &str) -> Option<Self> {
+        use Cost::*;
+        let all = [Shape, Weights, Forward, Backward, Passes, Samples, Hessian];
+        all.into_iter().find(|cost| format!("{cost:?}").eq_ignore_ascii_case(name))
+    }
+
+    /// The class letter and its meaning.
+    pub fn text(self) -> &'static str {
+        match self {
+            Cost::Shape => "S: architecture only",
+            Cost::Weights => "W: initial weights",
+            Cost::Forward => "F: one forward pass",
+            Cost::Backward => "B: forward and backward",
+            Cost::Passes => "k: several passes",
+            Cost::Samples => "P: a backward pass per sample",
+            Cost::Hessian => "H: a Hessian-vector product",
+        }
+    }
+}
+
+/// The card of a proxy.
+#[derive(Debug)]
+pub struct About {
+    /// Its name, stored in databases and never reused.
+    pub name: &'static str,
+    /// Other names it answers to.
+    pub aliases: &'static [&'static str],
+    /// Grows whenever the same network gets another score than before: old cached scores are then ignored.
+    pub version: u32,
+    /// One plain sentence.
+    pub sentence: &'static str,
+    /// The formula in plain text.
+    pub formula: &'static str,
+    /// Where it comes from.
+    pub paper: &'static str,
+    /// What it costs.
+    pub cost: Cost,
+    /// Whether the original is lower-is-better: its sign is then turned here.
+    pub flipped: bool,
+    /// Whether it is only a count, which every other proxy has to beat.
+    pub trivial: bool,
+    /// Options: name, default, meaning.
+    pub options: &'static [(&'static str, &'static str, &'static str)],
+    /// The values that numeric options may take; every numeric option has a range.
+    pub ranges: &'static [Range],
+    /// Named sets of options: `variant=name` stands for them.
+    pub variants: &'static [(&'static str, &'static str)],
+    /// What a set score ranks by; empty for scores that stand alone.
+    pub parts: &'static [&'static str],
+    /// Where the code departs from the paper, or "none".
+    pub departures: &'static str,
+    /// Published rank correlations, for comparison with one's own.
+    pub published: &'static str,
+}
+
+impl About {
+    /// A card of a proxy that reads the architecture alone, to be completed.
+    pub const SHAPE: About = About {
+        name: "",
+        aliases: &[],
+        version: 1,
+        sentence: "",
+        formula: "",
+        paper: "",
+        cost: Cost::Shape,
+        flipped: false,
+        trivial: false,
+        options: &[],
+        ranges: &[],
+        variants: &[],
+        parts: &[],
+        departures: "none known",
+        published: "",
+    };
+
+    /// A card of a count, to be completed.
+    pub const BASELINE: About = About { paper: "none: a baseline", trivial: true, ..About::SHAPE };
+
+    /// Whether the score depends on what is drawn: weights, inputs, noise.
+    pub fn drawn(&self) -> bool {
+        self.cost != Cost::Shape
+    }
+
+    /// Whether a network is run.
+    pub fn runs(&self) -> bool {
+        !matches!(self.cost, Cost::Shape | Cost::Weights)
+    }
+
+    /// The name or one of the aliases.
+    pub fn answers_to(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+}
+
+/// A training-free score.
+pub trait Proxy: Send + Sync {
+    /// The passes it looks at; none for what reads shape or weights alone.
+    fn needs(&self, _architecture: &Architecture) -> Vec<Pass> {
+        Vec::new()
+    }
+    /// The score of one candidate. Higher predicts the better network.
+    fn score(&self, seen: &ProxyInput) -> Result<Score>;
+    /// For set scores: the score of each candidate from the parts of all of them.
+    fn within(&self, _set: &[Vec<f64>]) -> Vec<f64> {
+        Vec::new()
+    }
+}
+
+/// A catalogue entry: the card, and how to build the proxy from options.
+pub struct Entry {
+    /// The card.
+    pub about: &'static About,
+    build: fn(Map<String, Value>) -> Built,
+}
+
+type Built = std::result::Result<Box<dyn Proxy>, serde_json::Error>;
+
+macro_rules! catalogue {
+    ($($module:ident::$proxy:ident),* $(,)?) => {
+        $(mod $module; pub use $module::$proxy;)*
+        /// Every proxy, trivial baselines first.
+        pub const CATALOGUE: &[Entry] = &[$(Entry { about: $module::ABOUT, build: build::<$proxy> }),*];
+    };
+}
+
+catalogue! {
+    params::Params,
+    decoder_params::DecoderParams,
+    attention_params::AttentionParams,
+    ffn_params::FfnParams,
+    flops::Flops,
+    depth::Depth,
+    width::Width,
+    depth_times_width::DepthTimesWidth,
+    sept::Sept,
+    nsc::Nsc,
+    zerolm::ZeroLm,
+    lpzero_closed::LpZeroClosed,
+    zerolm_weights::ZeroLmWeights,
+    l2_norm::L2Norm,
+    snip::Snip,
+    plain::Plain,
+    grad_norm::GradNorm,
+    synflow::SynFlow,
+    logsynflow::LogSynFlow,
+    fisher::Fisher,
+    grasp::Grasp,
+    synaptic_saliency::SynapticSaliency,
+    head_importance::HeadImportance,
+    synaptic_diversity::SynapticDiversity,
+    dss::Dss,
+    dss_plus_plus::DssPlusPlus,
+    ntkt::Ntkt,
+    ntsr::Ntsr,
+    ntk_trace::NtkTrace,
+    te_score::TeScore,
+    mgm::Mgm,
+    gradsign::GradSign,
+    naswot::Naswot,
+    jacobian_covariance::JacobianCovariance,
+    jacobian_cosine::JacobianCosine,
+    large_noise::LargeNoise,
+    more_noised::MoreNoised,
+    hidden_covariance::HiddenCovariance,
+    hidden_saliency::HiddenSaliency,
+    meco::Meco,
+    zico::Zico,
+    length_distortion::LengthDistortion,
+    az_nas::AzNas,
+    attention_confidence::AttentionConfidence,
+    softmax_confidence::SoftmaxConfidence,
+    lpzero::LpZero,
+    eznas::Eznas,
+    w_pca::WPca,
+}
+
+/// The sum of terms in an order of their own: layers that change places change no bit, so true ties stay ties.
+fn ordered_sum(mut terms: Vec<f64>) -> f64 {
+    terms.sort_unstable_by(f64::total_cmp);
+    terms.iter().sum()
+}
+
+fn build<P: Proxy + DeserializeOwned + 'static>(options: Map<String, Value>) -> Built {
+    Ok(Box::new(serde_json::from_value::<P>(Value::Object(options))?))
+}
+
+/// How a proxy comes about: by options, or by what is written in place of a name.
+enum Kind {
+    Named(fn(Map<String, Value>) -> Built),
+    Written(Box<dyn Proxy>),
+}
+
+impl Kind {
+    fn of(name: &str) -> Result<(&'static About, Self)> {
+        if name.starts_with(&format!("{}(", blend::NAME)) {
+            let (blend, about) = blend::Blend::parse(name)?;
+            return Ok((about, Kind::Written(Box::new(blend))));
+        }
+        if name.contains('(') {
+            return Ok((formula::ABOUT, Kind::Written(Box::new(name.parse::<Formula>()?))));
+        }
+        let names = || CATALOGUE.iter().map(|entry| entry.about.name);
+        let entry = CATALOGUE.iter().find(|entry| entry.about.answers_to(name));
+        let entry = entry.ok_or_else(|| catalogue::unknown("proxy", name, names()))?;
+        Ok((entry.about, Kind::Named(entry.build)))
+    }
+}
+
+/// A proxy as it was asked for: options set, fields of the architecture to override.
+pub struct Request {
+    label: String,
+    about: &'static About,
+    proxy: Box<dyn Proxy>,
+    change: PassOverrides,
+    overrides: Vec<(String, Value)>,
+    /// Whether options that do nothing are passed over: they were given to many proxies at once, or belong to a formula.
+    lenient: bool,
+}
+
+impl Request {
+    /// Reads `name` or `name[key=value,…]`; in place of the name there may be a formula or a blend.
+    ///
+    /// ```
+    /// use foretell_proxy::proxy::Request;
+    /// assert!(Request::parse("sept[tokens=2]").is_ok());
+    /// assert!(Request::parse("sum(square(head), norm(weight))[batch=4]").is_ok());
+    /// let error = Request::parse("sebt").err().unwrap().to_string();
+    /// assert!(error.contains("did you mean 'sept'"));
+    /// ```
+    pub fn parse(text: &str) -> Result<Self> {
+        let text = text.trim();
+        let written = text.rfind(')').map_or(0, |end| end + 1);
+        let (name, options) = match text[written..].find('[').map(|start| text.split_at(written + start)) {
+            None => (text, ""),
+            Some((name, rest)) => match rest[1..].strip_suffix(']') {
+                Some(options) => (name, options),
+                None => return Err(Error::input(text, "has no closing bracket")),
+            },
+        };
+        let (about, kind) = Kind::of(name)?;
+        if name.starts_with(&format!("{}(", blend::NAME)) && !options.is_empty() {
+            return Err(Error::input(text, "a blend takes no options: write them behind its members"));
+        }
+        let (mut own, mut shared, mut overrides) = (Map::new(), Map::new(), Vec::new());
+        let mut pairs: Vec<&str> =
+            options.split(',').map(str::trim).filter(|option| !option.is_empty()).collect();
+        if let Some(place) = pairs.iter().position(|pair| pair.starts_with("variant=")) {
+            let wanted = pairs.remove(place).trim_start_matches("variant=");
+            let variants = || about.variants.iter().map(|(known, _)| *known);
+            let variant = about.variants.iter().find(|(known, _)| *known == wanted);
+            let (_, options) =
+                variant.ok_or_else(|| catalogue::unknown("variant", wanted, variants()).at(text))?;
+            // What is said beside the variant comes later and so decides.
+            pairs.splice(0..0, options.split(',').filter(|option| !option.is_empty()));
+        }
+        for option in pairs {
+            let Some((key, value)) = option.split_once('=') else {
+                return Err(Error::input(text, format!("'{option}' is not of the form key=value")));
+            };
+            let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+            if about.options.iter().any(|(known, ..)| *known == key) {
+                own.insert(key.to_owned(), value);
+            } else if about.drawn() && SHARED.iter().any(|(known, ..)| *known == key) {
+                shared.insert(key.to_owned(), value);
+            } else if FAMILIES.iter().any(|family| family.knows(key)) {
+                overrides.push((key.to_owned(), value));
+            } else {
+                let more = if about.drawn() { SHARED } else { &[] };
+                let known = about.options.iter().chain(more).map(|(known, ..)| *known).chain(["variant"]);
+                return Err(catalogue::unknown("option", key, known).at(text));
+            }
+        }
+        let wrong = |e: serde_json::Error| Error::input(text, e.to_string());
+        range::check(about.ranges, &own).map_err(|e| e.at(text))?;
+        // A formula keeps the options of the passes that it was found with, whatever statistics it looks at.
+        let lenient = matches!(kind, Kind::Written(_));
+        let proxy = match kind {
+            Kind::Named(build) => build(own).map_err(wrong)?,
+            Kind::Written(proxy) => proxy,
+        };
+        let change = PassOverrides::read(shared).map_err(|e| e.at(text))?;
+        Ok(Request { label: text.to_owned(), about, proxy, change, overrides, lenient })
+    }
+
+    /// A proxy of one's own, which no name leads to, with options common to all.
+    pub fn own(about: &'static About, proxy: Box<dyn Proxy>, options: &str) -> Result<Self> {
+        let text = format!("{}[{options}]", about.name);
+        let (_, shared) = catalogue::bracketed(&text)?;
+        let change = PassOverrides::read(shared).map_err(|e| e.at(&text))?;
+        Ok(Request { label: text, about, proxy, change, overrides: Vec::new(), lenient: true })
+    }
+
+    /// Reads a comma-separated list; `all` stands for the whole catalogue, `shape`, `weights`, `forward`, `backward`,
+    /// `passes`, `samples` and `hessian` for all proxies of that cost. Options in brackets behind such a word go to all
+    /// proxies that run a network and are passed over by those on which they have no effect: `all[batch=2]`.
+    pub fn parse_list(text: &str) -> Result<Vec<Self>> {
+        let mut requests = Vec::new();
+        let mut push = |part: &str| -> Result<()> {
+            let (part, options) = part.trim().split_at(part.trim().find('[').unwrap_or(part.trim().len()));
+            let cost = Cost::named(part);
+            if part.is_empty() && options.is_empty() {
+                return Ok(());
+            }
+            if part != "all" && cost.is_none() {
+                return Self::parse(&format!("{part}{options}")).map(|request| requests.push(request));
+            }
+            for about in CATALOGUE
+                .iter()
+                .map(|entry| entry.about)
+                .filter(|about| cost.is_none_or(|cost| cost == about.cost))
+            {
+                let options = if about.runs() { options } else { "" };
+                let request = Self::parse(&format!("{}{options}", about.name))?;
+                requests.push(Request { lenient: true, ..request });
+            }
+            Ok(())
+        };
+        formula::split(text).into_iter().try_for_each(&mut push)?;
+        Ok(requests)
+    }
+
+    /// The proxy's card.
+    pub fn about(&self) -> &'static About {
+        self.about
+    }
+
+    /// The proxy as it was asked for, options included.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// The architecture with the fields set that the request sets; none if it sets none.
+    pub fn overridden(&self, architecture: &Architecture) -> Result<Option<Architecture>> {
+        let mut changed = None;
+        for (key, value) in &self.overrides {
+            changed = Some(changed.as_ref().unwrap_or(architecture).with(key, value)?);
+        }
+        Ok(changed)
+    }
+
+    /// The passes it looks at.
+    pub fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
+        self.proxy.needs(architecture).into_iter().map(|pass| self.change.apply(pass, architecture)).collect()
+    }
+
+    /// The score from what was seen. Anything but finite numbers is an error, and so is an option that has no effect.
+    pub fn score(&self, seen: &ProxyInput) -> Result<Score> {
+        let looked = AtomicBool::new(false);
+        let seen = ProxyInput { change: &self.change, looked: &looked, ..*seen };
+        let score = self.proxy.score(&seen)?;
+        let passes = self.proxy.needs(seen.architecture);
+        self.change.check_family(seen.architecture, &passes)?;
+        if !self.lenient {
+            self.change.check_effect(&passes, &score, looked.into_inner())?;
+        }
+        let score = self.change.finish(score);
+        let non_finite = |value: f64, place: String| Error::NonFinite {
+            proxy: self.about().name,
+            value: value.to_string(),
+            place,
+        };
+        if let Some(term) = score.terms.iter().find(|term| !term.value.is_finite()) {
+            return Err(non_finite(term.value, term.name.clone()));
+        }
+        match [score.value].iter().chain(&score.parts).find(|x| !x.is_finite()) {
+            Some(value) => Err(non_finite(*value, "total".into())),
+            None => Ok(score),
+        }
+    }
+
+    /// The score of a proxy that looks at the shape alone.
+    pub fn of_shape(&self, architecture: &Architecture) -> Result<f64> {
+        let changed = self.overridden(architecture)?;
+        Ok(self.score(&ProxyInput::of(changed.as_ref().unwrap_or(architecture)))?.value)
+    }
+
+    /// Whether scores mean something only within a set.
+    pub fn is_set_score(&self) -> bool {
+        !self.about().parts.is_empty()
+    }
+
+    /// Scores within a set, from the parts of each candidate's score; what stands alone stays as it is.
+    pub fn within(&self, set: &[&Score]) -> Vec<f64> {
+        if !self.is_set_score() {
+            return set.iter().map(|score| score.value).collect();
+        }
+        self.proxy.within(&set.iter().map(|score| score.parts.clone()).collect::<Vec<_>>())
+    }
+}
+
+/// The linearised pass of a family: encoders end in a layer norm, where only random signs have a gradient.
+fn linearised(architecture: &Architecture) -> Pass {
+    match architecture.family().name() {
+        "bert" | "flexibert" => Pass { loss: Loss::Projection, ..Pass::linearised() },
+        _ => Pass::linearised(),
+    }
+}
+
+/// Average ranks from 1 for the worst: equal values share theirs.
+fn ranks(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    crate::rank::average_ranks(&values.collect::<Vec<_>>())
+}

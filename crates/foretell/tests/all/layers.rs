@@ -1,0 +1,164 @@
+//! Keeps the import table of ARCHITECTURE.md true: which module may name which.
+
+use std::fs;
+use std::path::Path;
+
+/// Module, and the modules of the library that it may name.
+const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("error", &[]),
+    ("seed", &[]),
+    ("units", &[]),
+    ("file", &["error"]),
+    ("catalogue", &["error"]),
+    ("architecture", &["catalogue", "error"]),
+    ("engine", &[]),
+    ("network", &["architecture", "engine", "error", "file", "seed", "space"]),
+    ("probe", &["architecture", "engine", "error", "file", "network", "seed"]),
+    ("space", &["architecture", "catalogue", "error", "file", "seed", "units"]),
+    ("proxy", &["architecture", "catalogue", "engine", "error", "network", "probe", "rank", "space"]),
+    ("latency", &["architecture", "engine", "error", "network", "probe", "seed", "space"]),
+    ("data", &["error", "file", "seed"]),
+    ("train", &["architecture", "data", "engine", "error", "file", "network", "seed", "space"]),
+    ("rank", &[]),
+    ("score", &["architecture", "error", "file", "network", "probe", "proxy", "rank", "seed"]),
+    ("search", &["catalogue", "error", "rank", "seed"]),
+    ("store", &["error", "file"]),
+    (
+        "study",
+        &[
+            "architecture",
+            "benchmark",
+            "catalogue",
+            "data",
+            "error",
+            "latency",
+            "proxy",
+            "rank",
+            "score",
+            "search",
+            "seed",
+            "space",
+            "store",
+            "train",
+            "units",
+        ],
+    ),
+    (
+        "discover",
+        &["architecture", "catalogue", "error", "file", "probe", "proxy", "rank", "score", "search", "seed"],
+    ),
+    (
+        "report",
+        &[
+            "architecture",
+            "benchmark",
+            "error",
+            "latency",
+            "proxy",
+            "rank",
+            "search",
+            "seed",
+            "space",
+            "store",
+            "study",
+            "units",
+        ],
+    ),
+    ("export", &["architecture", "catalogue", "error", "network"]),
+    ("hub", &["architecture", "catalogue", "error", "file", "space"]),
+    (
+        "benchmark",
+        &[
+            "architecture",
+            "catalogue",
+            "data",
+            "error",
+            "file",
+            "proxy",
+            "rank",
+            "score",
+            "seed",
+            "space",
+            "train",
+        ],
+    ),
+];
+
+/// Crates of the library, each with the modules that it holds; they depend on those before them alone.
+const CRATES: [(&str, &[&str]); 4] = [
+    ("foretell-core", &["error", "seed", "units", "file", "catalogue", "rank", "architecture", "space"]),
+    ("foretell-network", &["network", "probe"]),
+    ("foretell-proxy", &["proxy", "score"]),
+    (
+        "foretell",
+        &[
+            "benchmark",
+            "data",
+            "discover",
+            "export",
+            "hub",
+            "latency",
+            "report",
+            "search",
+            "store",
+            "study",
+            "train",
+        ],
+    ),
+];
+
+#[test]
+fn modules_import_only_what_the_table_allows() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut found = 0;
+    for (name, modules) in CRATES {
+        let mut known: Vec<String> = Vec::new();
+        for entry in fs::read_dir(crates.join(name).join("src")).unwrap() {
+            let path = entry.unwrap().path();
+            let module = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            if module == "lib" {
+                continue;
+            }
+            let allowed = MAY_IMPORT.iter().find(|(name, _)| *name == module);
+            let allowed = allowed.unwrap_or_else(|| panic!("{module} is missing from the import table")).1;
+            found += check(&path, &module, allowed);
+            known.push(module);
+        }
+        known.sort();
+        let mut expected = modules.to_vec();
+        expected.sort_unstable();
+        assert_eq!(known, expected, "{name}");
+    }
+    found += check(&crates.join("foretell-engine/src"), "engine", &[]);
+    assert!(found > 250, "only {found} files were looked at");
+}
+
+/// Looks at every file of a module; how many there are.
+fn check(path: &Path, module: &str, allowed: &[&str]) -> usize {
+    let files = if path.is_dir() { rust_files(path) } else { vec![path.to_owned()] };
+    let all = || MAY_IMPORT.iter().map(|(name, _)| *name);
+    for file in &files {
+        let text = fs::read_to_string(file).unwrap();
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for name in code.flat_map(|line| line.split("crate::").skip(1).map(str::to_owned).collect::<Vec<_>>())
+        {
+            let name: String = name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            assert!(
+                name == module
+                    || allowed.contains(&name.as_str())
+                    || module == "engine" && all().all(|known| known != name),
+                "{}: imports {name}",
+                file.display()
+            );
+        }
+    }
+    files.len()
+}
+
+fn rust_files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| if path.is_dir() { rust_files(&path) } else { vec![path] })
+        .filter(|path| path.extension().is_some_and(|e| e == "rs"))
+        .collect()
+}

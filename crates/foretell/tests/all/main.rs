@@ -1,0 +1,23 @@
+//! All integration tests of the library in one executable: linking it once is quicker than linking one per file.
+//! Run one file's by its name: `cargo test -p foretell --test all store::`.
+
+mod allocations;
+mod benchmarks;
+mod conformance;
+mod counts;
+mod discover;
+mod engine_kernels;
+mod exact;
+mod golden;
+mod hub;
+mod layers;
+mod memory;
+mod oracle;
+mod probe;
+mod properties;
+mod rank;
+mod report;
+mod search;
+mod store;
+mod support;
+mod train;
