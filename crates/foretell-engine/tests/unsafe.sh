@@ -9,6 +9,6 @@ if ! command -v valgrind > /dev/null; then
     exit 0
 fi
 tests=$(cargo test --lib --no-run --message-format json 2> /dev/null \
-    | sed -n 's/.*"executable":"\([^"]*\/foretell-[0-9a-f]*\)".*/\1/p' | tail -1)
+    | sed -n 's/.*"executable":"\([^"]*\/foretell_engine-[0-9a-f]*\)".*/\1/p' | tail -1)
 # Tests that must panic leave what they held behind, so leaks are not counted.
-valgrind --quiet --error-exitcode=1 --leak-check=no "$tests" --test-threads=1 --quiet "${@:-engine::}"
+valgrind --quiet --error-exitcode=1 --leak-check=no "$tests" --test-threads=1 --quiet "$@"
