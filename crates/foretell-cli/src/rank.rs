@@ -5,10 +5,12 @@ use crate::count::read;
 use crate::output::{self, grouped};
 use crate::progress::Progress;
 use crate::score::exit_code;
+use foretell::architecture::Family;
 use foretell::error::{Error, Result};
 use foretell::rank;
 use foretell::score::{Cell, Scorer};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// What costs no pass and ranks real networks best in the measured tables, beside the count it has to beat.
 const USUAL: &str = "nsc,zerolm,depth-times-width,params";
@@ -83,16 +85,15 @@ pub fn run(args: &args::Rank, json: bool) -> Result<u8> {
             ));
         }
         failures.iter().for_each(output::prose);
-        let mut families: Vec<&str> = architectures.iter().map(|a| a.family().name()).collect();
-        families.sort_unstable();
-        families.dedup();
+        let families: BTreeMap<&str, &dyn Family> =
+            architectures.iter().map(|a| (a.family().name(), a.family() as _)).collect();
         output::line("");
         for (family, request) in
-            families.iter().flat_map(|family| scorer.requests().iter().map(move |r| (family, r)))
+            families.values().flat_map(|family| scorer.requests().iter().map(move |r| (*family, r)))
         {
             if !request.about().trivial {
                 let evidence = crate::search::of_score(family, request, None)?;
-                crate::search::print_evidence(family, request.label(), &evidence);
+                crate::search::print_evidence(family.name(), request.label(), &evidence);
             }
         }
         return Ok(exit_code(&table));

@@ -4,7 +4,7 @@ use crate::args::Search;
 use crate::output::{self, number, short};
 use crate::progress::Searching;
 use crate::studies;
-use foretell::architecture::Architecture;
+use foretell::architecture::{Architecture, Family};
 use foretell::benchmark::{self, Evidence};
 use foretell::error::Result;
 use foretell::proxy::Request;
@@ -97,7 +97,7 @@ fn settings(args: &Search) -> Result<Settings> {
 
 /// What the first objective is worth on tables of trained networks, if it is a score.
 pub fn evidence(view: &View, data: Option<&std::path::Path>) -> Result<Vec<(String, Vec<Evidence>)>> {
-    let family = view.settings.space.definition().family.name();
+    let family = view.settings.space.definition().family;
     let requests = Objective::requests(view.objectives())?;
     requests
         .iter()
@@ -106,7 +106,11 @@ pub fn evidence(view: &View, data: Option<&std::path::Path>) -> Result<Vec<(Stri
 }
 
 /// What one score is worth for a family.
-pub fn of_score(family: &str, request: &Request, data: Option<&std::path::Path>) -> Result<Vec<Evidence>> {
+pub fn of_score(
+    family: &dyn Family,
+    request: &Request,
+    data: Option<&std::path::Path>,
+) -> Result<Vec<Evidence>> {
     let folder = benchmark::folder(data)?;
     let cache = crate::scoring::cache_file(None);
     Ok(benchmark::evidence(family, request, &folder, cache.as_deref()))
@@ -363,7 +367,7 @@ fn print_next(view: &View) {
 
 /// An architecture as text, a line per layer.
 pub fn drawing(architecture: &Architecture) -> String {
-    use foretell::architecture::Scope;
+    use foretell::architecture::{Positions, Scope};
     let object = space::write_architecture(architecture);
     let (mut head, mut columns) = (Vec::new(), Vec::new());
     for field in architecture.family().fields() {
@@ -373,7 +377,7 @@ pub fn drawing(architecture: &Architecture) -> String {
             _ => head.push(format!("{} {value}", field.key)),
         }
     }
-    if architecture.family().name() == "recurrent" || columns.is_empty() {
+    if architecture.family().card().positions == Positions::Nodes || columns.is_empty() {
         return format!("  {}\n", output::genes(architecture));
     }
     let mut params = vec![0_u64; architecture.positions()];

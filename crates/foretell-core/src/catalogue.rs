@@ -18,7 +18,7 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 pub fn find<'a, T: ?Sized>(
     what: &'static str,
     given: &str,
-    items: &'a [&'a T],
+    items: &[&'a T],
     name: impl Fn(&'a T) -> &'a str,
 ) -> Result<&'a T> {
     items

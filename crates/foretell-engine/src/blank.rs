@@ -4,9 +4,10 @@
 //! network over it therefore gives the exact number of values that a real pass holds at its peak, before anything is
 //! allocated.
 
+use super::dual::Dual;
 use super::fourier::Transform;
 use super::matmul::{Mat, MatMut};
-use super::scalar::{Scalar, Store};
+use super::scalar::{Dispatch, Scalar, Store};
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 /// Nothing, in the place of a number.
@@ -38,6 +39,13 @@ impl Neg for Blank {
 impl Scalar for Blank {
     const ZERO: Self = Blank;
     const ONE: Self = Blank;
+
+    fn dispatch<D: Dispatch>(arguments: D::Arguments<Blank>) -> D::Output {
+        D::blank(arguments)
+    }
+    fn dispatch_dual<D: Dispatch>(_: D::Arguments<Dual<Blank>>) -> D::Output {
+        unreachable!("memory is counted without tangents")
+    }
 
     fn from_f64(_: f64) -> Self {
         Blank

@@ -9,7 +9,7 @@
 
 use super::fourier::Transform;
 use super::matmul::{Mat, MatMut, product};
-use super::scalar::Scalar;
+use super::scalar::{Dispatch, Scalar};
 use std::cmp::Ordering;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
@@ -151,6 +151,13 @@ fn moves<R: Scalar>(a: Mat<'_, Dual<R>>) -> bool {
 impl<R: Scalar> Scalar for Dual<R> {
     const ZERO: Self = Self { value: R::ZERO, tangent: R::ZERO };
     const ONE: Self = Self { value: R::ONE, tangent: R::ZERO };
+
+    fn dispatch<D: Dispatch>(arguments: D::Arguments<Self>) -> D::Output {
+        R::dispatch_dual::<D>(arguments)
+    }
+    fn dispatch_dual<D: Dispatch>(_: D::Arguments<Dual<Self>>) -> D::Output {
+        unreachable!("numbers carry one tangent")
+    }
 
     fn from_f64(x: f64) -> Self {
         Self::new(R::from_f64(x), R::ZERO)

@@ -1,9 +1,10 @@
 //! [`Scalar`] for `f32` and `f64`.
 
+use super::dual::Dual;
 use super::fourier::{Plans, Transform};
 use super::kernels::{double, single};
 use super::matmul::{Mat, MatMut};
-use super::scalar::{Scalar, Store};
+use super::scalar::{Dispatch, Scalar, Store};
 use std::cell::RefCell;
 
 /// Up to so many rows a product is computed into columns: `gemm` packs its left factor, and for rows that is the large one.
@@ -12,10 +13,17 @@ const FEW_ROWS: usize = 40;
 const LARGE_WEIGHT: usize = 1 << 14;
 
 macro_rules! real {
-    ($t:ident, $kernels:ident, $erf:path) => {
+    ($t:ident, $dual:ident, $kernels:ident, $erf:path) => {
         impl Scalar for $t {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
+
+            fn dispatch<D: Dispatch>(arguments: D::Arguments<$t>) -> D::Output {
+                D::$t(arguments)
+            }
+            fn dispatch_dual<D: Dispatch>(arguments: D::Arguments<Dual<$t>>) -> D::Output {
+                D::$dual(arguments)
+            }
 
             fn from_f64(x: f64) -> Self {
                 x as $t
@@ -179,5 +187,5 @@ macro_rules! real {
     };
 }
 
-real!(f32, single, libm::erff);
-real!(f64, double, libm::erf);
+real!(f32, dual_f32, single, libm::erff);
+real!(f64, dual_f64, double, libm::erf);

@@ -4,6 +4,8 @@
 //! the rest of its time. The kernels have plain bodies here; `f32` and `f64` replace them by vectorised ones,
 //! [`Dual`](super::dual::Dual) uses them as they stand.
 
+use super::blank::Blank;
+use super::dual::Dual;
 use super::fourier::Transform;
 use super::matmul::{Mat, MatMut};
 use std::fmt::Debug;
@@ -29,6 +31,25 @@ impl Store {
     pub fn put<S: Scalar>(self, y: &mut S, result: S) {
         *y = if self == Store::Add { *y + result } else { result };
     }
+}
+
+/// Work that was compiled once for every concrete scalar, so that generic code elsewhere calls it and does not compile it
+/// again. [`Scalar::dispatch`] picks the entry.
+pub trait Dispatch {
+    /// What the work is handed.
+    type Arguments<S: Scalar>;
+    /// What it gives.
+    type Output;
+    /// Single precision.
+    fn f32(arguments: Self::Arguments<f32>) -> Self::Output;
+    /// Double precision.
+    fn f64(arguments: Self::Arguments<f64>) -> Self::Output;
+    /// Single precision with a tangent.
+    fn dual_f32(arguments: Self::Arguments<Dual<f32>>) -> Self::Output;
+    /// Double precision with a tangent.
+    fn dual_f64(arguments: Self::Arguments<Dual<f64>>) -> Self::Output;
+    /// Numbers without content.
+    fn blank(arguments: Self::Arguments<Blank>) -> Self::Output;
 }
 
 /// A number with the operations the layers need. Comparison looks at the value only, never at a tangent.
@@ -75,6 +96,12 @@ pub trait Scalar:
 
     /// A fixed transform of one t x n matrix, in place.
     fn transform(kind: Transform, shape: (usize, usize), x: &mut [Self]);
+
+    /// Calls the entry of this scalar.
+    fn dispatch<D: Dispatch>(arguments: D::Arguments<Self>) -> D::Output;
+
+    /// Calls the entry of this scalar with a tangent.
+    fn dispatch_dual<D: Dispatch>(arguments: D::Arguments<Dual<Self>>) -> D::Output;
 
     /// 1 / x
     fn recip(self) -> Self {

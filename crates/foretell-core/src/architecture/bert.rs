@@ -5,7 +5,7 @@
 //! Paper: *BERT* (Devlin et al., 2019); the space is T-Razor's, section on BERT.
 
 use super::field::{count, dim, schema};
-use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, Positions, Role, Visitor};
+use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, NetworkKind, Positions, Role, Visitor};
 
 schema! {
     /// A typed view of a BERT encoder.
@@ -38,11 +38,12 @@ pub struct Family;
 
 impl super::Family for Family {
     fn card(&self) -> &'static Card {
-        const CARD: Card = Card {
+        static CARD: Card = Card {
             name: "bert",
             about: "BERT encoder, heads and feed-forward width free per layer",
             fields: FIELDS,
             positions: Positions::Layers("num_layers"),
+            kind: NetworkKind::Encoder,
         };
         &CARD
     }

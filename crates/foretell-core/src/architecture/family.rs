@@ -34,6 +34,19 @@ pub enum Positions {
     Nodes,
 }
 
+/// What networks of a family are, as far as passes, proxies and training must know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NetworkKind {
+    /// Reads an image and scores classes.
+    Vision,
+    /// Reads a whole text and ends in features after a layer norm.
+    Encoder,
+    /// Scores the next word by attention to those before it.
+    Decoder,
+    /// Scores the next word from states that it carries from step to step. Its rows are listed step after step.
+    Recurrent,
+}
+
 /// The card of a family.
 pub struct Card {
     /// The name in space files.
@@ -44,6 +57,8 @@ pub struct Card {
     pub fields: &'static [Field],
     /// What positions are.
     pub positions: Positions,
+    /// What its networks are.
+    pub kind: NetworkKind,
 }
 
 /// A kind of network: its fields, its rules, its weights, its work.
@@ -88,6 +103,42 @@ pub trait Family: Sync {
     }
     /// Sets values that have no effect on the network to one representative.
     fn canonicalise(&self, _values: &mut Vec<u32>) {}
+    /// Samples of a pass when nobody says: what the originals feed cells and text, fewer images.
+    fn usual_batch(&self) -> usize {
+        match self.card().kind {
+            NetworkKind::Vision => 8,
+            NetworkKind::Encoder | NetworkKind::Decoder => 16,
+            NetworkKind::Recurrent => 50,
+        }
+    }
+    /// Tokens of a pass at most when nobody says: encoders were measured on 128, others read all they can up to 192.
+    fn usual_tokens(&self) -> u64 {
+        if self.card().kind == NetworkKind::Encoder { 128 } else { 192 }
+    }
+    /// Whether a training pass drops anything: numbers, or from the second block on whole branches.
+    fn has_dropout(&self, architecture: &Architecture) -> bool {
+        match self.card().kind {
+            NetworkKind::Vision => architecture.depth() > 1,
+            NetworkKind::Encoder | NetworkKind::Decoder => true,
+            NetworkKind::Recurrent => false,
+        }
+    }
+    /// Why networks of the family cannot be trained here, if they cannot.
+    fn untrainable(&self) -> Option<&'static str> {
+        None
+    }
+    /// Whether attention reads fewer keys than there are tokens, because it pools them.
+    fn pools_keys(&self) -> bool {
+        false
+    }
+    /// Whether masked attention scores are replaced by a finite number, which a pass can turn round.
+    fn has_finite_mask(&self) -> bool {
+        false
+    }
+    /// Matrices that the paper on spectral capacity lists for the family, where they are not the weights.
+    fn capacity_matrices(&self, _architecture: &Architecture) -> Option<Vec<(u64, u64)>> {
+        None
+    }
 
     /// Whether `key` means something to this family.
     fn knows(&self, key: &str) -> bool {
@@ -122,6 +173,11 @@ impl dyn Family + '_ {
     /// The name in space files.
     pub fn name(&self) -> &'static str {
         self.card().name
+    }
+
+    /// Whether this is the same family as another: names are unique.
+    pub fn is(&self, other: &dyn Family) -> bool {
+        self.name() == other.name()
     }
 
     /// All fields, those outside the positions first.

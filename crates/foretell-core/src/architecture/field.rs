@@ -117,7 +117,8 @@ impl Field {
         self.aliases = aliases;
         self
     }
-    pub(super) const fn named(mut self, key: &'static str, doc: &'static str, scope: Scope) -> Self {
+    /// The field with its name, sentence and scope: what `schema!` calls.
+    pub const fn named(mut self, key: &'static str, doc: &'static str, scope: Scope) -> Self {
         self.key = key;
         self.doc = doc;
         self.scope = scope;
@@ -253,6 +254,7 @@ const fn same(a: &str, b: &str) -> bool {
 ///
 /// `whole` fields hold one value, `lists` a fixed number, `positions` one per layer, stage or node. Every field
 /// becomes a method of the view that returns the stored integer (ratios in thousandths, names by place).
+#[macro_export]
 macro_rules! schema {
     (
         $(#[$about:meta])* $view:ident
@@ -286,4 +288,4 @@ macro_rules! schema {
         }
     };
 }
-pub(crate) use schema;
+pub use schema;

@@ -10,7 +10,9 @@
 //! Papers: *FlexiBERT* (Tuli et al., 2022); *Training-free NAS for RNNs and Transformers* (Serianni & Kalita, 2023).
 
 use super::field::{count, dim, name, schema};
-use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, Positions, Role, Visitor, fits};
+use super::{
+    Architecture, Block, Card, Counter, Init, MAX_LAYERS, NetworkKind, Positions, Role, Visitor, fits,
+};
 
 schema! {
     /// A typed view of a FlexiBERT encoder. Sizes are the architecture's own; see [`FlexiBert::h`] for the built ones.
@@ -114,13 +116,29 @@ pub struct Family;
 
 impl super::Family for Family {
     fn card(&self) -> &'static Card {
-        const CARD: Card = Card {
+        static CARD: Card = Card {
             name: "flexibert",
             about: "BERT-like encoder with attention, transform or dynamic convolution per layer (FlexiBERT)",
             fields: FIELDS,
             positions: Positions::Layers("num_layers"),
+            kind: NetworkKind::Encoder,
         };
         &CARD
+    }
+    fn capacity_matrices(&self, a: &Architecture) -> Option<Vec<(u64, u64)>> {
+        let v = FlexiBert(a);
+        let h = v.hidden_size();
+        let mut found = Vec::new();
+        for i in 0..a.positions() {
+            match v.operation_type(i) {
+                0 => found.extend([(3 * h, h), (h, h)]),
+                1 => found.extend([(h, h), (h, h)]),
+                _ => found.push((h, h)),
+            }
+            let (stacks, part) = (v.ffn_stack(i), v.ffn_dim(i) / v.ffn_stack(i));
+            (0..stacks).for_each(|_| found.extend([(part, h), (h, part)]));
+        }
+        Some(found)
     }
     fn check(&self, _: &Architecture) -> Result<(), String> {
         Ok(())

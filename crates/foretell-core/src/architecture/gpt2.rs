@@ -8,7 +8,7 @@
 
 use super::adaptive::Adaptive;
 use super::field::{count, dim, flag, name, offset, optional, schema};
-use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, Positions, Role, Visitor};
+use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, NetworkKind, Positions, Role, Visitor};
 
 schema! {
     /// A typed view of a GPT-2 decoder.
@@ -44,6 +44,11 @@ schema! {
 }
 
 impl Gpt2<'_> {
+    /// The view of an architecture, if it is a GPT-2 decoder.
+    pub fn of(architecture: &Architecture) -> Option<Gpt2<'_>> {
+        (architecture.family().name() == super::Family::card(&Family).name).then_some(Gpt2(architecture))
+    }
+
     /// Whether words go in and out by one table, neither scaled nor biased.
     pub fn plain(&self) -> bool {
         self.head() == 1
@@ -66,13 +71,17 @@ pub struct Family;
 
 impl super::Family for Family {
     fn card(&self) -> &'static Card {
-        const CARD: Card = Card {
+        static CARD: Card = Card {
             name: "gpt2",
             about: "GPT-2 decoder, heads and feed-forward width free per layer, adaptive vocabulary",
             fields: FIELDS,
             positions: Positions::Layers("n_layer"),
+            kind: NetworkKind::Decoder,
         };
         &CARD
+    }
+    fn has_finite_mask(&self) -> bool {
+        true
     }
     fn check(&self, a: &Architecture) -> Result<(), String> {
         let adaptive = Gpt2(a).adaptive();

@@ -8,7 +8,8 @@
 
 use super::field::{count, dim, flag, name, optional, schema};
 use super::{
-    Architecture, Block, Card, Counter, Form, Init, MAX_LAYERS, Positions, Role, Tensor, Visitor, fits,
+    Architecture, Block, Card, Counter, Form, Init, MAX_LAYERS, NetworkKind, Positions, Role, Tensor,
+    Visitor, fits,
 };
 
 schema! {
@@ -122,13 +123,17 @@ pub struct Family;
 
 impl super::Family for Family {
     fn card(&self) -> &'static Card {
-        const CARD: Card = Card {
+        static CARD: Card = Card {
             name: "llama",
             about: "LLaMA-style decoder with grouped-query attention, gated feed-forward and optional adapters",
             fields: FIELDS,
             positions: Positions::Layers("num_layers"),
+            kind: NetworkKind::Decoder,
         };
         &CARD
+    }
+    fn has_dropout(&self, _: &Architecture) -> bool {
+        false
     }
     fn check(&self, _: &Architecture) -> Result<(), String> {
         Ok(())

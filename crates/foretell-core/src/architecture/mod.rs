@@ -6,22 +6,23 @@
 //! Each family is one file: its fields, its rules, and its weights, from which all counts follow.
 
 mod adaptive;
-mod bert;
+pub mod bert;
 mod family;
 pub mod field;
-mod flexibert;
-mod gpt2;
-mod llama;
-mod pit;
-mod recurrent;
-mod shunted;
+pub mod flexibert;
+pub mod gpt2;
+pub mod llama;
+pub mod pit;
+pub mod recurrent;
+pub mod shunted;
+mod subject;
 mod tensor;
-mod transformer_xl;
-mod vit;
+pub mod transformer_xl;
+pub mod vit;
 
 pub use adaptive::Adaptive;
 pub use bert::Bert;
-pub use family::{Block, Card, Counter, Family, Positions};
+pub use family::{Block, Card, Counter, Family, NetworkKind, Positions};
 pub use field::{Field, Kind, MAX_DIM, MAX_LAYERS, Scope};
 pub use flexibert::{FlexiBert, Mixer, Mode};
 pub use gpt2::Gpt2;
@@ -29,6 +30,7 @@ pub use llama::Llama;
 pub use pit::Pit;
 pub use recurrent::{Input, Node, Op, Recipe, Recurrent};
 pub use shunted::Shunted;
+pub use subject::Subject;
 pub use tensor::{Form, Init, Params, Part, Role, Tensor, Visitor};
 pub use transformer_xl::TransformerXl;
 pub use vit::Vit;
@@ -38,7 +40,12 @@ use crate::error::{Error, Result};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
+
+/// The families, each in its own module: what its networks are run by elsewhere names them here.
+pub mod families {
+    pub use super::{bert, flexibert, gpt2, llama, pit, recurrent, shunted, transformer_xl, vit};
+}
 
 /// Every family, in the order they are listed.
 pub const FAMILIES: &[&dyn Family] = &[
@@ -62,9 +69,31 @@ fn fits(what: &str, size: u64) -> Result<(), String> {
     }
 }
 
+/// Families that users brought.
+static BROUGHT: RwLock<Vec<&'static dyn Family>> = RwLock::new(Vec::new());
+
+/// Adds a family, so that its networks can be read by name. A family that is known already is not added again; one with
+/// the name of another is refused.
+pub fn register(family: &'static dyn Family) -> Result<()> {
+    let mut brought = BROUGHT.write().expect("no holder panics");
+    match FAMILIES.iter().chain(&*brought).find(|known| known.is(family)) {
+        Some(known) if std::ptr::eq(known.card(), family.card()) => Ok(()),
+        Some(_) => Err(Error::input(family.name(), "is the name of another family: choose another")),
+        None => {
+            brought.push(family);
+            Ok(())
+        }
+    }
+}
+
+/// Every family: those of the library, then those that were registered.
+pub fn families() -> Vec<&'static dyn Family> {
+    FAMILIES.iter().chain(&*BROUGHT.read().expect("no holder panics")).copied().collect()
+}
+
 /// The family of this name.
 pub fn family(name: &str) -> Result<&'static dyn Family> {
-    catalogue::find("family", name, FAMILIES, |family| family.name())
+    catalogue::find("family", name, &families(), |family| family.name())
 }
 
 /// One candidate: the values of its family's fields.
@@ -332,7 +361,7 @@ pub struct Template {
 
 impl PartialEq for Architecture {
     fn eq(&self, other: &Self) -> bool {
-        self.family.name() == other.family.name() && self.values == other.values
+        self.family.is(other.family) && self.values == other.values
     }
 }
 

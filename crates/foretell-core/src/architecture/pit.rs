@@ -6,7 +6,9 @@
 //! Paper: *Rethinking Spatial Dimensions of Vision Transformers* (Heo et al., ICCV 2021).
 
 use super::field::{count, dim, ratio, schema};
-use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, Positions, Role, Visitor, fits};
+use super::{
+    Architecture, Block, Card, Counter, Init, MAX_LAYERS, NetworkKind, Positions, Role, Visitor, fits,
+};
 
 const STAGES: usize = 3;
 
@@ -67,11 +69,12 @@ pub struct Family;
 
 impl super::Family for Family {
     fn card(&self) -> &'static Card {
-        const CARD: Card = Card {
+        static CARD: Card = Card {
             name: "pit",
             about: "pooling vision transformer in three stages (PiT)",
             fields: FIELDS,
             positions: Positions::Stages(STAGES),
+            kind: NetworkKind::Vision,
         };
         &CARD
     }

@@ -11,7 +11,8 @@
 use super::family::{read_globals, read_rows, value_of, write_fields, wrong};
 use super::field::{count, dim, name, schema};
 use super::{
-    Architecture, Block, Card, Counter, Form, Init, MAX_LAYERS, Positions, Role, Template, Tensor, Visitor,
+    Architecture, Block, Card, Counter, Form, Init, MAX_LAYERS, NetworkKind, Positions, Role, Template,
+    Tensor, Visitor,
 };
 use crate::catalogue;
 use crate::error::{Error, Result};
@@ -338,11 +339,12 @@ pub struct Family;
 
 impl super::Family for Family {
     fn card(&self) -> &'static Card {
-        const CARD: Card = Card {
+        static CARD: Card = Card {
             name: "recurrent",
             about: "stacked recurrent language model with any cell of the NAS-Bench-NLP grammar",
             fields: FIELDS,
             positions: Positions::Nodes,
+            kind: NetworkKind::Recurrent,
         };
         &CARD
     }

@@ -8,7 +8,9 @@
 //! family without printing its choices; those of the preset are ours.
 
 use super::field::{count, dim, ratio, schema};
-use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, Positions, Role, Visitor, fits};
+use super::{
+    Architecture, Block, Card, Counter, Init, MAX_LAYERS, NetworkKind, Positions, Role, Visitor, fits,
+};
 
 const STAGES: usize = 4;
 
@@ -72,13 +74,20 @@ pub struct Family;
 
 impl super::Family for Family {
     fn card(&self) -> &'static Card {
-        const CARD: Card = Card {
+        static CARD: Card = Card {
             name: "shunted",
             about: "vision transformer in four stages with keys pooled at two rates (Shunted ViT)",
             fields: FIELDS,
             positions: Positions::Stages(STAGES),
+            kind: NetworkKind::Vision,
         };
         &CARD
+    }
+    fn untrainable(&self) -> Option<&'static str> {
+        Some("its batch normalisation keeps no statistics for evaluation")
+    }
+    fn pools_keys(&self) -> bool {
+        true
     }
 
     fn check(&self, a: &Architecture) -> Result<(), String> {

@@ -248,8 +248,13 @@ impl Params {
         [Attention, Ffn, Norm, Pooling, Cell].iter().map(|part| self.part(*part)).sum()
     }
 
+    /// Counts a tensor.
+    pub fn add(&mut self, tensor: &Tensor) {
+        self.count(tensor.role, tensor.len(), tensor.counted);
+    }
+
     #[inline]
-    fn add(&mut self, role: Role, entries: u64, counted: bool) {
+    fn count(&mut self, role: Role, entries: u64, counted: bool) {
         self.parts[role.part() as usize] += entries;
         self.total += u64::from(counted) * entries;
     }
@@ -297,7 +302,7 @@ impl<'v> Visitor<'v> {
         tensor.indices = self.indices;
         match &mut self.sink {
             Sink::Each(sink) => sink(&tensor),
-            Sink::Count(params) => params.add(tensor.role, tensor.len(), tensor.counted),
+            Sink::Count(params) => params.add(&tensor),
         }
     }
 
@@ -305,7 +310,7 @@ impl<'v> Visitor<'v> {
     fn emit(&mut self, pattern: &'static str, role: Role, form: Form, shape: &[u64], init: Init) {
         match &mut self.sink {
             Sink::Each(_) => self.tensor(Tensor::new(pattern, role, form, shape, init)),
-            Sink::Count(params) => params.add(role, shape.iter().product(), true),
+            Sink::Count(params) => params.count(role, shape.iter().product(), true),
         }
     }
 

@@ -7,7 +7,7 @@
 
 use super::adaptive::Adaptive;
 use super::field::{count, dim, flag, optional, schema};
-use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, Positions, Role, Visitor};
+use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, NetworkKind, Positions, Role, Visitor};
 
 schema! {
     /// A typed view of a Transformer-XL decoder.
@@ -61,11 +61,12 @@ pub struct Family;
 
 impl super::Family for Family {
     fn card(&self) -> &'static Card {
-        const CARD: Card = Card {
+        static CARD: Card = Card {
             name: "transformer-xl",
             about: "Transformer-XL decoder, heads and feed-forward width free per layer, adaptive vocabulary",
             fields: FIELDS,
             positions: Positions::Layers("n_layer"),
+            kind: NetworkKind::Decoder,
         };
         &CARD
     }

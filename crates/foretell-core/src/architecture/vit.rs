@@ -7,7 +7,9 @@
 //! Paper: *AutoFormer: Searching Transformers for Visual Recognition* (Chen et al., ICCV 2021).
 
 use super::field::{count, dim, flag, name, optional, ratio, schema};
-use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, Positions, Role, Visitor, fits};
+use super::{
+    Architecture, Block, Card, Counter, Init, MAX_LAYERS, NetworkKind, Positions, Role, Visitor, fits,
+};
 
 schema! {
     /// A typed view of a vision transformer.
@@ -83,11 +85,12 @@ pub struct Family;
 
 impl super::Family for Family {
     fn card(&self) -> &'static Card {
-        const CARD: Card = Card {
+        static CARD: Card = Card {
             name: "vit",
             about: "vision transformer, heads and feed-forward ratio free per layer (AutoFormer)",
             fields: FIELDS,
             positions: Positions::Layers("depth"),
+            kind: NetworkKind::Vision,
         };
         &CARD
     }

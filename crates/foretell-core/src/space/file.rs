@@ -12,7 +12,7 @@
 //! mlp_ratio = [[3, 4], [2], [2]]             # or one list for each layer or stage
 //! ```
 
-use crate::architecture::{Card, Family, Field, Scope, Template, family};
+use crate::architecture::{Card, Family, Field, Positions, Scope, Template, family};
 use crate::catalogue;
 use crate::error::{Error, Result};
 use serde_json::Value;
@@ -336,8 +336,8 @@ impl Reader<'_> {
             definition.min_ffn_ratio = Some((ratio * 1000.0).round() as u64);
         }
         for (key, value) in self.section(table, "generator")? {
-            if key.get_ref() != "vertices" || definition.family.name() != "recurrent" {
-                let unknown = catalogue::unknown("key", key.get_ref(), ["vertices (recurrent family only)"]);
+            if key.get_ref() != "vertices" || definition.family.card().positions != Positions::Nodes {
+                let unknown = catalogue::unknown("key", key.get_ref(), ["vertices (families of cells only)"]);
                 return Err(unknown.at(self.line_of(key.span().start)));
             }
             let vertices = self.json(value, "vertices")?.as_u64().filter(|n| (1..=64).contains(n));
@@ -366,7 +366,7 @@ impl Reader<'_> {
                 continue;
             }
             match &definition.columns[at] {
-                Column::Same(choices) if choices.is_empty() && family.name() != "recurrent" => {
+                Column::Same(choices) if choices.is_empty() && *positions != Positions::Nodes => {
                     return Err(missing(field));
                 }
                 Column::Each(lists) if lists.len() != deepest => {

@@ -223,7 +223,7 @@ impl Space for Grid {
             Error::input(key, format!("{value} is not in space '{}', which has {choices}", self.label))
         };
         let family = self.definition.family;
-        if architecture.family().name() != family.name() {
+        if !architecture.family().is(family) {
             let message = format!("is a {}, the space holds {}", architecture.family().name(), family.name());
             return Err(Error::input("family", message));
         }

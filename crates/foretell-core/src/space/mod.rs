@@ -18,7 +18,7 @@ pub use file::{Column, Definition};
 pub use grid::{Grid, Walk};
 pub use neighbours::Neighbours;
 
-use crate::architecture::{Architecture, Counter, family};
+use crate::architecture::{Architecture, Counter, Positions, family};
 use crate::catalogue;
 use crate::error::{Error, Result};
 use crate::seed::Rng;
@@ -239,7 +239,7 @@ pub fn is_preset(name: &str) -> bool {
 /// A space from the text of a space file; `place` is what complaints call it.
 pub fn parse(place: &str, text: &str) -> Result<Arc<dyn Space>> {
     let definition = Definition::parse(place, text)?;
-    if definition.family.name() == "recurrent" {
+    if definition.family.card().positions == Positions::Nodes {
         return Ok(Arc::new(Cells::new(definition)?));
     }
     Ok(Arc::new(Grid::new(definition)?))
@@ -283,9 +283,7 @@ pub fn read_architecture(value: &Value) -> Result<Architecture> {
 /// An architecture as JSON, as short as its space allows.
 pub fn write_architecture(architecture: &Architecture) -> Map<String, Value> {
     match preset(architecture.space()) {
-        Ok(space) if space.definition().family.name() == architecture.family().name() => {
-            space.write(architecture)
-        }
+        Ok(space) if space.definition().family.is(architecture.family()) => space.write(architecture),
         _ => architecture.to_json(),
     }
 }

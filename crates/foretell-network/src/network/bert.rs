@@ -1,8 +1,8 @@
 //! The forward pass of a BERT encoder; see [`crate::architecture::Bert`].
 
 use super::layer::Names;
-use super::{Input, Output, Tape, Value};
-use crate::architecture::{Architecture, Bert};
+use super::{Input, Model, Output, Tape, Value};
+use crate::architecture::{Architecture, Bert, Family, Tensor, families};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::scalar::Scalar;
@@ -27,11 +27,30 @@ const FFN_OUT: Names = ["encoder.layer.{}.output.dense.weight", "encoder.layer.{
 const FFN_NORM: Names =
     ["encoder.layer.{}.output.LayerNorm.weight", "encoder.layer.{}.output.LayerNorm.bias"];
 
-pub(super) fn forward<S: Scalar>(
-    architecture: &Architecture,
-    input: &Input<S>,
-    tape: &mut Tape<'_, S>,
-) -> Output {
+/// See the [module documentation](self).
+pub struct Network;
+
+impl Model for Network {
+    fn family(&self) -> &'static dyn Family {
+        &families::bert::Family
+    }
+    fn forward<S: Scalar>(
+        &self,
+        architecture: &Architecture,
+        input: &Input<S>,
+        tape: &mut Tape<'_, S>,
+    ) -> Output {
+        forward(architecture, input, tape)
+    }
+    fn outputs<S: Scalar>(&self, _: &Architecture, output: Output, _: &mut Tape<'_, S>) -> Value {
+        output.features
+    }
+    fn stock_names(&self, _: &Architecture, tensor: &Tensor) -> Vec<String> {
+        vec![format!("bert.{}", tensor.name())]
+    }
+}
+
+fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut Tape<'_, S>) -> Output {
     let v = Bert(architecture);
     let (mut x, batch) = embed(input, tape);
     x = tape.embedded(x);

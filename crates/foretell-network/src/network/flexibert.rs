@@ -2,8 +2,8 @@
 
 use super::bert::embed;
 use super::layer::Names;
-use super::{Input, Output, Tape, Value};
-use crate::architecture::{Architecture, FlexiBert, Mixer};
+use super::{Input, Model, Output, Tape, Value};
+use crate::architecture::{Architecture, Family, FlexiBert, Mixer, families};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::dynamic_conv::DynamicConv;
@@ -49,11 +49,24 @@ const FFN_OUT: Names = ["encoder.layer.{}.output.dense.weight", "encoder.layer.{
 const FFN_NORM: Names =
     ["encoder.layer.{}.output.LayerNorm.weight", "encoder.layer.{}.output.LayerNorm.bias"];
 
-pub(super) fn forward<S: Scalar>(
-    architecture: &Architecture,
-    input: &Input<S>,
-    tape: &mut Tape<'_, S>,
-) -> Output {
+/// See the [module documentation](self).
+pub struct Network;
+
+impl Model for Network {
+    fn family(&self) -> &'static dyn Family {
+        &families::flexibert::Family
+    }
+    fn forward<S: Scalar>(
+        &self,
+        architecture: &Architecture,
+        input: &Input<S>,
+        tape: &mut Tape<'_, S>,
+    ) -> Output {
+        forward(architecture, input, tape)
+    }
+}
+
+fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut Tape<'_, S>) -> Output {
     let v = FlexiBert(architecture);
     let (mut x, batch) = embed(input, tape);
     if v.embedding_size() != v.h() {

@@ -1,8 +1,8 @@
 //! The forward pass of a GPT-2 decoder; see [`crate::architecture::Gpt2`].
 
 use super::layer::Names;
-use super::{Input, Output, Tape, Value, adaptive};
-use crate::architecture::{Architecture, Gpt2};
+use super::{Input, Model, Output, Tape, Value, adaptive};
+use crate::architecture::{Architecture, Family, Gpt2, Tensor, families};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::scalar::Scalar;
@@ -19,11 +19,36 @@ const FC: Names = ["model.transformer.h.{}.mlp.c_fc.weight", "model.transformer.
 const FC_PROJ: Names = ["model.transformer.h.{}.mlp.c_proj.weight", "model.transformer.h.{}.mlp.c_proj.bias"];
 const NORM: Names = ["model.transformer.ln_f.weight", "model.transformer.ln_f.bias"];
 
-pub(super) fn forward<S: Scalar>(
-    architecture: &Architecture,
-    input: &Input<S>,
-    tape: &mut Tape<'_, S>,
-) -> Output {
+/// See the [module documentation](self).
+pub struct Network;
+
+impl Model for Network {
+    fn family(&self) -> &'static dyn Family {
+        &families::gpt2::Family
+    }
+    fn forward<S: Scalar>(
+        &self,
+        architecture: &Architecture,
+        input: &Input<S>,
+        tape: &mut Tape<'_, S>,
+    ) -> Output {
+        forward(architecture, input, tape)
+    }
+    fn outputs<S: Scalar>(
+        &self,
+        architecture: &Architecture,
+        output: Output,
+        tape: &mut Tape<'_, S>,
+    ) -> Value {
+        output.logits.unwrap_or_else(|| head_logits(architecture, output.features, tape))
+    }
+    fn module_name(&self, architecture: &Architecture, tensor: &Tensor) -> String {
+        let name = tensor.name().trim_start_matches("model.").to_owned();
+        if Gpt2(architecture).plain() { name.replace("wte.emb_layers.0.weight", "wte.weight") } else { name }
+    }
+}
+
+fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut Tape<'_, S>) -> Output {
     let v = Gpt2(architecture);
     let Input::Tokens { ids, batch, labels, .. } = input else { panic!("a GPT-2 decoder reads tokens") };
     let words = match v.plain() {

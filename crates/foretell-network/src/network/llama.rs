@@ -1,8 +1,8 @@
 //! The forward pass of a LLaMA-style decoder; see [`crate::architecture::Llama`].
 
 use super::layer::Names;
-use super::{Input, Output, Tape};
-use crate::architecture::{Architecture, Llama};
+use super::{Input, Model, Output, Tape};
+use crate::architecture::{Architecture, Family, Llama, families};
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::scalar::Scalar;
 
@@ -30,11 +30,27 @@ const DOWN: Names = ["model.layers.{}.mlp.down_proj.weight", ""];
 const DOWN_ADAPTER: Names =
     ["model.layers.{}.mlp.down_proj.lora_A.weight", "model.layers.{}.mlp.down_proj.lora_B.weight"];
 
-pub(super) fn forward<S: Scalar>(
-    architecture: &Architecture,
-    input: &Input<S>,
-    tape: &mut Tape<'_, S>,
-) -> Output {
+/// See the [module documentation](self).
+pub struct Network;
+
+impl Model for Network {
+    fn family(&self) -> &'static dyn Family {
+        &families::llama::Family
+    }
+    fn forward<S: Scalar>(
+        &self,
+        architecture: &Architecture,
+        input: &Input<S>,
+        tape: &mut Tape<'_, S>,
+    ) -> Output {
+        forward(architecture, input, tape)
+    }
+    fn outputs_need_scores(&self) -> bool {
+        true
+    }
+}
+
+fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut Tape<'_, S>) -> Output {
     let v = Llama(architecture);
     let Input::Tokens { ids, batch, labels, .. } = input else { panic!("a decoder of text reads tokens") };
     let (batch, embedding) = (*batch, tape.param(EMBEDDING, [0, 0]));

@@ -9,39 +9,31 @@ mod cache;
 mod check;
 mod decoder;
 mod flexibert;
-pub mod gpt2;
+mod gpt2;
 mod gradients;
 mod layer;
 mod llama;
+mod model;
 mod names;
 mod pit;
 mod recurrent;
 mod shunted;
 mod tape;
-pub mod transformer_xl;
+mod transformer_xl;
 mod vit;
 mod weights;
 
 pub use decoder::{Decoder, decoding_bytes};
 pub use gradients::WeightGradients;
 pub use layer::DROPOUT;
+pub use model::{CompiledModel, Model, forward, has_model, outputs, outputs_need_scores, register};
 pub use names::Naming;
 pub use tape::{Embedding, Mark, Reverse, Tape, Value};
 pub use weights::numbers;
 pub use weights::{Layout, Param, Supernet, Weights};
 
-use crate::architecture::Architecture;
-use crate::engine::scalar::Scalar;
+use crate::architecture::{Architecture, NetworkKind};
 use cache::Cache;
-
-/// Whether a training pass of this network drops anything: numbers, or from the second block on whole branches.
-pub fn has_dropout(architecture: &Architecture) -> bool {
-    match architecture.family().name() {
-        "llama" | "recurrent" => false,
-        "vit" | "pit" | "shunted" => architecture.depth() > 1,
-        _ => true,
-    }
-}
 
 /// What a network is fed: samples one after the other.
 #[derive(Debug, Clone)]
@@ -129,21 +121,5 @@ pub struct Output {
 
 /// Whether rows of a network's tokens are listed step after step.
 pub fn steps_first(architecture: &Architecture) -> bool {
-    architecture.family().name() == "recurrent"
-}
-
-/// Runs a network forward.
-pub fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut Tape<'_, S>) -> Output {
-    match architecture.family().name() {
-        "vit" => vit::forward(architecture, input, tape),
-        "pit" => pit::forward(architecture, input, tape),
-        "shunted" => shunted::forward(architecture, input, tape),
-        "bert" => bert::forward(architecture, input, tape),
-        "flexibert" => flexibert::forward(architecture, input, tape),
-        "gpt2" => gpt2::forward(architecture, input, tape),
-        "transformer-xl" => transformer_xl::forward(architecture, input, tape),
-        "recurrent" => recurrent::forward(architecture, input, tape),
-        "llama" => llama::forward(architecture, input, tape),
-        other => unreachable!("{other} is in the catalogue of families but has no network"),
-    }
+    architecture.family().card().kind == NetworkKind::Recurrent
 }

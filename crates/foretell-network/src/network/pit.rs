@@ -1,8 +1,8 @@
 //! The forward pass of a pooling vision transformer; see [`crate::architecture::Pit`].
 
 use super::layer::Names;
-use super::{Input, Mark, Output, Tape};
-use crate::architecture::{Architecture, Pit};
+use super::{Input, Mark, Model, Output, Tape};
+use crate::architecture::{Architecture, Family, Pit, families};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::conv2d::Conv2d;
@@ -22,12 +22,25 @@ const POOLS: [[Names; 2]; 2] = [
     [["pools.1.conv.weight", "pools.1.conv.bias"], ["pools.1.fc.weight", "pools.1.fc.bias"]],
 ];
 
+/// See the [module documentation](self).
+pub struct Network;
+
+impl Model for Network {
+    fn family(&self) -> &'static dyn Family {
+        &families::pit::Family
+    }
+    fn forward<S: Scalar>(
+        &self,
+        architecture: &Architecture,
+        input: &Input<S>,
+        tape: &mut Tape<'_, S>,
+    ) -> Output {
+        forward(architecture, input, tape)
+    }
+}
+
 /// Features are the normalised class tokens.
-pub(super) fn forward<S: Scalar>(
-    architecture: &Architecture,
-    input: &Input<S>,
-    tape: &mut Tape<'_, S>,
-) -> Output {
+fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut Tape<'_, S>) -> Output {
     let v = Pit(architecture);
     let Input::Images { pixels, batch, .. } = input else { panic!("a vision transformer reads images") };
     let (batch, side, patch) = (*batch, v.image_size() as usize, v.patch_size() as usize);

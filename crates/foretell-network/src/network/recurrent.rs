@@ -2,8 +2,8 @@
 //!
 //! Rows are step-major, as the ids are: all samples at the first step, then all at the second.
 
-use super::{Mark, Output, Tape, Value};
-use crate::architecture::{Architecture, Input, Node, Op, Recipe, Recurrent};
+use super::{Mark, Model, Output, Tape, Value};
+use crate::architecture::{Architecture, Family, Input, Node, Op, Recipe, Recurrent, families};
 use crate::engine::activation::Activation;
 use crate::engine::scalar::Scalar;
 
@@ -14,8 +14,28 @@ const WEIGHTS: [&str; 3] = [
 ];
 const BIAS: &str = "rnns.{}.cell.components.node_{}.bias";
 
+/// See the [module documentation](self).
+pub struct Network;
+
+impl Model for Network {
+    fn family(&self) -> &'static dyn Family {
+        &families::recurrent::Family
+    }
+    fn forward<S: Scalar>(
+        &self,
+        architecture: &Architecture,
+        input: &super::Input<S>,
+        tape: &mut Tape<'_, S>,
+    ) -> Output {
+        forward(architecture, input, tape)
+    }
+    fn outputs<S: Scalar>(&self, _: &Architecture, output: Output, _: &mut Tape<'_, S>) -> Value {
+        output.features
+    }
+}
+
 /// Features are the states 0 of the last layer after every step; the output layer is the embedding.
-pub(super) fn forward<S: Scalar>(
+fn forward<S: Scalar>(
     architecture: &Architecture,
     input: &super::Input<S>,
     tape: &mut Tape<'_, S>,

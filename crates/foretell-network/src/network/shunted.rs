@@ -1,8 +1,8 @@
 //! The forward pass of a shunted vision transformer; see [`crate::architecture::Shunted`].
 
 use super::layer::Names;
-use super::{Input, Mark, Output, Tape, Value};
-use crate::architecture::{Architecture, Shunted};
+use super::{Input, Mark, Model, Output, Tape, Value};
+use crate::architecture::{Architecture, Family, Shunted, families};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::conv2d::Conv2d;
@@ -57,12 +57,25 @@ const RATES: [[Names; 4]; 2] = [
     ],
 ];
 
+/// See the [module documentation](self).
+pub struct Network;
+
+impl Model for Network {
+    fn family(&self) -> &'static dyn Family {
+        &families::shunted::Family
+    }
+    fn forward<S: Scalar>(
+        &self,
+        architecture: &Architecture,
+        input: &Input<S>,
+        tape: &mut Tape<'_, S>,
+    ) -> Output {
+        forward(architecture, input, tape)
+    }
+}
+
 /// Features are the normalised tokens of the last stage; their mean enters the head.
-pub(super) fn forward<S: Scalar>(
-    architecture: &Architecture,
-    input: &Input<S>,
-    tape: &mut Tape<'_, S>,
-) -> Output {
+fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut Tape<'_, S>) -> Output {
     let v = Shunted(architecture);
     let Input::Images { pixels, batch, .. } = input else { panic!("a vision transformer reads images") };
     let image = tape.input(pixels, *batch, pixels.len() / batch);

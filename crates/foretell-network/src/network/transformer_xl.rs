@@ -5,8 +5,8 @@
 //! probability: the original's `dropatt` is 0.
 
 use super::layer::{Names, Relation};
-use super::{Input, Output, Tape, Value, adaptive};
-use crate::architecture::{Architecture, TransformerXl};
+use super::{Input, Model, Output, Tape, Value, adaptive};
+use crate::architecture::{Architecture, Family, Tensor, TransformerXl, families};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::scalar::Scalar;
@@ -35,11 +35,35 @@ const NORM_2: Names = [
     "model.transformer.layers.{}.pos_ff.layer_norm.bias",
 ];
 
-pub(super) fn forward<S: Scalar>(
-    architecture: &Architecture,
-    input: &Input<S>,
-    tape: &mut Tape<'_, S>,
-) -> Output {
+/// See the [module documentation](self).
+pub struct Network;
+
+impl Model for Network {
+    fn family(&self) -> &'static dyn Family {
+        &families::transformer_xl::Family
+    }
+    fn forward<S: Scalar>(
+        &self,
+        architecture: &Architecture,
+        input: &Input<S>,
+        tape: &mut Tape<'_, S>,
+    ) -> Output {
+        forward(architecture, input, tape)
+    }
+    fn outputs<S: Scalar>(
+        &self,
+        architecture: &Architecture,
+        output: Output,
+        tape: &mut Tape<'_, S>,
+    ) -> Value {
+        output.logits.unwrap_or_else(|| head_logits(architecture, output.features, tape))
+    }
+    fn module_name(&self, _: &Architecture, tensor: &Tensor) -> String {
+        tensor.name().trim_start_matches("model.").to_owned()
+    }
+}
+
+fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut Tape<'_, S>) -> Output {
     let v = TransformerXl(architecture);
     let Input::Tokens { ids, batch, labels, .. } = input else {
         panic!("a Transformer-XL decoder reads tokens")

@@ -1,8 +1,8 @@
 //! The forward pass of a vision transformer; see [`crate::architecture::Vit`].
 
 use super::layer::Names;
-use super::{Input, Mark, Output, Tape};
-use crate::architecture::{Architecture, Vit};
+use super::{Input, Mark, Model, Output, Tape};
+use crate::architecture::{Architecture, Family, Tensor, Vit, families};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::conv2d::Conv2d;
@@ -22,11 +22,27 @@ const TABLES: [&str; 4] = [
     "blocks.{}.attn.rel_pos_embed_v.embeddings_table_h",
 ];
 
-pub(super) fn forward<S: Scalar>(
-    architecture: &Architecture,
-    input: &Input<S>,
-    tape: &mut Tape<'_, S>,
-) -> Output {
+/// See the [module documentation](self).
+pub struct Network;
+
+impl Model for Network {
+    fn family(&self) -> &'static dyn Family {
+        &families::vit::Family
+    }
+    fn forward<S: Scalar>(
+        &self,
+        architecture: &Architecture,
+        input: &Input<S>,
+        tape: &mut Tape<'_, S>,
+    ) -> Output {
+        forward(architecture, input, tape)
+    }
+    fn stock_names(&self, _: &Architecture, tensor: &Tensor) -> Vec<String> {
+        stock_names(tensor)
+    }
+}
+
+fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut Tape<'_, S>) -> Output {
     let v = Vit(architecture);
     let Input::Images { pixels, batch, .. } = input else { panic!("a vision transformer reads images") };
     let (batch, side, patch) = (*batch, v.image_size() as usize, v.patch_size() as usize);
@@ -78,6 +94,35 @@ pub(super) fn forward<S: Scalar>(
     tape.mark(Mark::Pooled, pooled);
     let logits = tape.linear(pooled, ["head.weight", "head.bias"], [0, 0]);
     Output { features, logits: Some(logits), loss: None }
+}
+
+/// transformers keeps queries, keys and values apart.
+fn stock_names(tensor: &Tensor) -> Vec<String> {
+    let name = tensor.name();
+    let kind = if name.ends_with("bias") { "bias" } else { "weight" };
+    if let Some(rest) = name.strip_prefix("blocks.") {
+        let (layer, what) = rest.split_once('.').unwrap_or((rest, ""));
+        let what = what.trim_end_matches(".weight").trim_end_matches(".bias");
+        let at = |name: &str| format!("vit.encoder.layer.{layer}.{name}.{kind}");
+        return match what {
+            "attn.qkv" => ["query", "key", "value"].map(|x| at(&format!("attention.attention.{x}"))).to_vec(),
+            "attn.proj" => vec![at("attention.output.dense")],
+            "attn_layer_norm" => vec![at("layernorm_before")],
+            "ffn_layer_norm" => vec![at("layernorm_after")],
+            "fc1" => vec![at("intermediate.dense")],
+            "fc2" => vec![at("output.dense")],
+            other => vec![at(other)],
+        };
+    }
+    vec![match name.as_str() {
+        "cls_token" => "vit.embeddings.cls_token".to_owned(),
+        "pos_embed" => "vit.embeddings.position_embeddings".to_owned(),
+        name if name.starts_with("patch_embed") => {
+            format!("vit.embeddings.patch_embeddings.projection.{kind}")
+        }
+        name if name.starts_with("norm") => format!("vit.layernorm.{kind}"),
+        _ => format!("classifier.{kind}"),
+    }]
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Derivatives that take several runs: per-sample gradients, Hessian products, kernel traces, curves.
 
 use super::inputs::input;
-use super::run::{outputs, prepared, run, run_on};
+use super::run::{prepared, run, run_on};
 use super::{Derivative, Fold, Layers, Pass, Setting, Trace};
 use crate::architecture::{Role, Tensor};
 use crate::engine::buffer::Workspace;
@@ -10,7 +10,7 @@ use crate::engine::linalg;
 use crate::engine::matmul::Mat;
 use crate::engine::scalar::Scalar;
 use crate::error::Result;
-use crate::network::{Input, Layout, Mark, Param, Weights, forward, steps_first};
+use crate::network::{Input, Layout, Mark, Param, Weights, forward, outputs, steps_first};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 

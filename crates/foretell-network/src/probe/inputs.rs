@@ -116,21 +116,6 @@ pub(super) fn field(architecture: &Architecture, key: &str) -> Option<u64> {
     architecture.to_json().get(key).and_then(serde_json::Value::as_u64)
 }
 
-/// How many samples a pass takes when nobody says: what the originals feed cells and text, fewer images.
-fn usual(architecture: &Architecture) -> usize {
-    match architecture.family().name() {
-        "recurrent" => 50,
-        "vit" | "pit" | "shunted" => 8,
-        _ => 16,
-    }
-}
-
-/// How many tokens of text: encoders were measured on 128, decoders and cells read all they can, up to 192.
-fn usual_tokens(architecture: &Architecture) -> usize {
-    let most = if matches!(architecture.family().name(), "bert" | "flexibert") { 128 } else { 192 };
-    most.min(architecture.tokens() as usize)
-}
-
 /// The input of a pass, labels only where the loss reads them.
 pub fn input<S: Scalar>(setting: &Setting, pass: &Pass) -> Result<Input<S>> {
     let most = setting.architecture.tokens() as usize;
@@ -162,7 +147,8 @@ pub fn input<S: Scalar>(setting: &Setting, pass: &Pass) -> Result<Input<S>> {
 fn drawn<S: Scalar>(setting: &Setting, pass: &Pass) -> Input<S> {
     let architecture = setting.architecture;
     let given = setting.inputs.map_or(0, |inputs| inputs.batch);
-    let batch = [pass.batch, given, usual(architecture)].into_iter().find(|n| *n > 0).unwrap_or(1);
+    let batch =
+        [pass.batch, given, architecture.family().usual_batch()].into_iter().find(|n| *n > 0).unwrap_or(1);
     let mut rng = setting.seed.stream("input", 0);
     let get = |key| field(architecture, key);
     if let (Some(side), Some(channels), Some(classes)) =
@@ -177,7 +163,7 @@ fn drawn<S: Scalar>(setting: &Setting, pass: &Pass) -> Input<S> {
     let words = get("vocab_size").expect("every family reads images or words") as u32;
     let tokens = match (setting.inputs, pass.feed, pass.tokens) {
         (Some(inputs), Feed::Ones, _) if inputs.batch > 0 => inputs.ids.len() / inputs.batch,
-        (_, _, 0) => usual_tokens(architecture),
+        (_, _, 0) => architecture.family().usual_tokens().min(architecture.tokens()) as usize,
         (_, _, tokens) => tokens,
     };
     let mut draw = || (0..batch * tokens).map(|_| rng.random_range(0..words)).collect();

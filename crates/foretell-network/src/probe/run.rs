@@ -2,14 +2,14 @@
 
 use super::inputs::input;
 use super::{Derivative, Feed, Loss, Pass, Setting, Signal, WeightTransform};
-use crate::architecture::{Architecture, Form, Role};
+use crate::architecture::{Form, NetworkKind, Role, Subject};
 use crate::engine::buffer::Workspace;
 use crate::engine::cross_entropy::cross_entropy;
 use crate::engine::matmul::{Mat, MatMut};
 use crate::engine::scalar::Scalar;
 use crate::error::{Error, Result};
 use crate::network::{
-    DROPOUT, Input, Mark, Output, Tape, Value, Weights, forward, gpt2, steps_first, transformer_xl,
+    DROPOUT, Input, Mark, Output, Tape, Value, Weights, forward, outputs, outputs_need_scores, steps_first,
 };
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
@@ -49,12 +49,12 @@ impl<S: Scalar> Matrix<S> {
     }
 }
 
-/// What [`Loss::Natural`] means for a family.
-pub fn natural(loss: Loss, architecture: &Architecture) -> Loss {
-    match (loss, architecture.family().name()) {
-        (Loss::Natural, "bert" | "flexibert") => Loss::Projection,
-        (Loss::Natural, "recurrent") => Loss::HalfSquare,
-        (Loss::Natural, _) => Loss::CrossEntropy,
+/// What [`Loss::Natural`] means for a network.
+pub fn natural(loss: Loss, subject: &dyn Subject) -> Loss {
+    match (loss, subject.kind()) {
+        (Loss::Natural, NetworkKind::Encoder) => Loss::Projection,
+        (Loss::Natural, NetworkKind::Recurrent) => Loss::HalfSquare,
+        (Loss::Natural, NetworkKind::Vision | NetworkKind::Decoder) => Loss::CrossEntropy,
         (loss, _) => loss,
     }
 }
@@ -117,7 +117,7 @@ pub(super) fn prepared<'t, S: Scalar>(
     }
     let logits =
         matches!(natural(pass.loss, setting.architecture), Loss::Sum | Loss::HalfSquare | Loss::Projection)
-            && setting.architecture.family().name() == "llama"
+            && outputs_need_scores(setting.architecture)
             || matches!(pass.derivative, Derivative::Trace(trace) if trace.logits);
     if !logits {
         tape.without_head();
@@ -257,20 +257,6 @@ fn signs_at_blocks<S: Scalar>(setting: &Setting, tape: &mut Tape<'_, S>) -> Vec<
     blocks.into_iter().map(&mut seed).collect()
 }
 
-/// What losses other than cross-entropy look at: logits where a head is part of the network, else the features.
-pub(super) fn outputs<S: Scalar>(
-    architecture: &Architecture,
-    output: Output,
-    tape: &mut Tape<'_, S>,
-) -> Value {
-    match (architecture.family().name(), output.logits) {
-        ("bert" | "recurrent", _) => output.features,
-        ("gpt2", None) => gpt2::head_logits(architecture, output.features, tape),
-        ("transformer-xl", None) => transformer_xl::head_logits(architecture, output.features, tape),
-        (_, logits) => logits.unwrap_or(output.features),
-    }
-}
-
 /// The loss, the value it is taken of, and its gradient there.
 fn differentiated<S: Scalar>(
     setting: &Setting,
@@ -281,7 +267,7 @@ fn differentiated<S: Scalar>(
 ) -> Result<(S, Value, Vec<S>)> {
     let (architecture, loss) = (setting.architecture, natural(pass.loss, setting.architecture));
     let without = |what: &str| {
-        let message = format!("{what}, which a {} has not", architecture.family().name());
+        let message = format!("{what}; a {} network has none", architecture.family().name());
         Err(Error::input("loss", message))
     };
     if loss == Loss::CrossEntropy {

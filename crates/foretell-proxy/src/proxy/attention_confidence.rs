@@ -46,8 +46,8 @@ impl AttentionConfidence {
 }
 
 /// Whether a map feeds attention; decoders count all of theirs.
-fn counts(architecture: &Architecture, tensor: &Tensor) -> bool {
-    let decoder = matches!(architecture.family().name(), "gpt2" | "transformer-xl" | "llama");
+fn counts(subject: &dyn Subject, tensor: &Tensor) -> bool {
+    let decoder = subject.kind() == NetworkKind::Decoder;
     let feeds = matches!(
         tensor.role,
         Role::Query
@@ -68,11 +68,11 @@ fn counts(architecture: &Architecture, tensor: &Tensor) -> bool {
 }
 
 impl Proxy for AttentionConfidence {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![self.pass()]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let observed = seen.pass(&self.pass())?;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let observed = input.pass(&self.pass())?;
         let mut terms = Vec::new();
         if self.of == Of::Map {
             for (block, map) in
@@ -84,23 +84,23 @@ impl Proxy for AttentionConfidence {
             }
         } else {
             let chosen = |mark| match mark {
-                Mark::Output(param) if counts(seen.architecture, observed.tensor(param)) => Some(param),
+                Mark::Output(param) if counts(input.subject, observed.tensor(param)) => Some(param),
                 _ => None,
             };
             for (param, y) in observed.kept(chosen) {
-                let tokens = y.rows() / observed.seen.batch;
+                let tokens = y.rows() / observed.result.batch;
                 let largest = |b: usize, j: usize| {
                     (0..tokens).map(|t| y.at(b * tokens + t, j)).fold(f64::NEG_INFINITY, f64::max)
                 };
                 let sample = |b: usize| (0..y.cols()).map(|j| largest(b, j)).sum::<f64>();
-                let mean = (0..observed.seen.batch).map(sample).sum::<f64>()
-                    / (observed.seen.batch * y.cols()) as f64;
+                let mean = (0..observed.result.batch).map(sample).sum::<f64>()
+                    / (observed.result.batch * y.cols()) as f64;
                 let tensor = observed.tensor(param);
                 terms.push(Term::of(tensor.name(), tensor.block, mean));
             }
         }
         match terms.is_empty() {
-            true => seen.undefined(ABOUT, "there is no attention"),
+            true => input.undefined(ABOUT, "there is no attention"),
             false => Ok(Score::sum(terms)),
         }
     }

@@ -26,7 +26,7 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for AttentionParams {
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        Ok(Score::from(seen.architecture.params().part(Part::Attention) as f64))
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        Ok(Score::from(input.subject.params().part(Part::Attention) as f64))
     }
 }

@@ -47,11 +47,11 @@ fn entropy(rows: &View) -> Result<f64> {
 }
 
 impl Proxy for AzNas {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![pass()]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let observed = seen.pass(&pass())?;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let observed = input.pass(&pass())?;
         let blocks = observed.kept(|mark| if let Mark::Block(block) = mark { Some(block) } else { None });
         let mut terms = Vec::new();
         for (block, features) in &blocks {
@@ -81,11 +81,11 @@ impl Proxy for AzNas {
             trainable.push(2.0 - sigma - 1.0 / (sigma + 1e-6));
         }
         if trainable.is_empty() {
-            return seen.undefined(ABOUT, "it needs two blocks of one shape");
+            return input.undefined(ABOUT, "it needs two blocks of one shape");
         }
         let expressivity = terms.iter().map(|term| term.value).sum();
         let trainability = trainable.iter().sum::<f64>() / trainable.len() as f64;
-        let complexity = seen.architecture.flops(Counter::Exact).unwrap_or(0) as f64;
+        let complexity = input.subject.flops(Counter::Exact).unwrap_or(0) as f64;
         Ok(Score::set(vec![expressivity, trainability, complexity], terms))
     }
     fn within(&self, set: &[Vec<f64>]) -> Vec<f64> {

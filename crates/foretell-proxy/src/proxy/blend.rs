@@ -60,13 +60,13 @@ impl Blend {
 }
 
 impl Proxy for Blend {
-    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        self.members.iter().flat_map(|(_, request)| request.needs(architecture)).collect()
+    fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        self.members.iter().flat_map(|(_, request)| request.needs(subject)).collect()
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
         let part = |(_, request): &(f64, Request)| match request.about().drawn() {
-            true => Ok(request.score(seen)?.value),
-            false => request.of_shape(seen.architecture),
+            true => Ok(request.score(input)?.value),
+            false => request.of_shape(input.subject),
         };
         Ok(Score::set(self.members.iter().map(part).collect::<Result<_>>()?, Vec::new()))
     }

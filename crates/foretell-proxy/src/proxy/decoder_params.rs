@@ -27,8 +27,8 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for DecoderParams {
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let params = seen.architecture.params();
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let params = input.subject.params();
         Ok(Score::from(
             (params.part(Part::Attention) + params.part(Part::Ffn) + params.part(Part::Cell)) as f64,
         ))

@@ -25,7 +25,7 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Depth {
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        Ok(Score::from(seen.architecture.depth() as f64))
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        Ok(Score::from(input.subject.depth() as f64))
     }
 }

@@ -25,9 +25,9 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for DepthTimesWidth {
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
         let mut sum = 0;
-        seen.architecture.blocks(&mut |block| sum += block.width);
+        input.subject.blocks(&mut |block| sum += block.width);
         Ok(Score::from(sum as f64))
     }
 }

@@ -83,22 +83,22 @@ pub(super) const OPTIONS: &[(&str, &str, &str)] = &[
 ];
 
 impl Dss {
-    pub(super) fn pass(&self, architecture: &Architecture) -> Pass {
+    pub(super) fn pass(&self, subject: &dyn Subject) -> Pass {
         let weights = if self.weights == Taken::Signed {
             WeightTransform::PositionMagnitudes
         } else {
             WeightTransform::Magnitudes
         };
-        Pass { weights, ..linearised(architecture) }
+        Pass { weights, ..linearised(subject) }
     }
 
     /// Terms of diversity and of saliency, in this order, each with its block.
-    pub(super) fn terms(&self, about: &'static About, seen: &ProxyInput) -> Result<(Vec<Term>, Vec<Term>)> {
-        let observed = seen.pass(&self.pass(seen.architecture))?;
-        let qkv = joint(&observed, self.qkv, seen)?;
+    pub(super) fn terms(&self, about: &'static About, input: &ProxyInput) -> Result<(Vec<Term>, Vec<Term>)> {
+        let observed = input.pass(&self.pass(input.subject))?;
+        let qkv = joint(&observed, self.qkv, input)?;
         let headed = |layer: Layer| layer.tensor.role.part() == Part::Head;
         if self.head > 0 && !observed.layers(Layers::Linear).any(headed) {
-            return Err(seen.idle("head", "it has no classifier"));
+            return Err(input.idle("head", "it has no classifier"));
         }
         let (mut diverse, mut salient, mut zero) = (Vec::new(), Vec::new(), true);
         for layer in observed.layers(Layers::Linear) {
@@ -140,12 +140,12 @@ impl Dss {
 }
 
 impl Proxy for Dss {
-    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        vec![self.pass(architecture)]
+    fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        vec![self.pass(subject)]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let (mut terms, salient) = self.terms(ABOUT, seen)?;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let (mut terms, salient) = self.terms(ABOUT, input)?;
         terms.extend(salient);
-        Ok(Score::sum(terms).note(seen.trap(&self.pass(seen.architecture))))
+        Ok(Score::sum(terms).note(input.trap(&self.pass(input.subject))))
     }
 }

@@ -30,15 +30,15 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for DssPlusPlus {
-    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        vec![self.0.pass(architecture)]
+    fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        vec![self.0.pass(subject)]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let (mut terms, salient) = self.0.terms(ABOUT, seen)?;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let (mut terms, salient) = self.0.terms(ABOUT, input)?;
         let total = |terms: &[Term]| terms.iter().map(|term| term.value).sum();
         let parts = vec![total(&terms), total(&salient)];
         terms.extend(salient);
-        Ok(Score::set(parts, terms).note(seen.trap(&self.0.pass(seen.architecture))))
+        Ok(Score::set(parts, terms).note(input.trap(&self.0.pass(input.subject))))
     }
     fn within(&self, set: &[Vec<f64>]) -> Vec<f64> {
         let [diversity, saliency] = [0, 1].map(|part| ranks(set.iter().map(|parts| parts[part])));

@@ -28,12 +28,12 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Eznas {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![Pass::backward(Loss::Natural)]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let seen = seen.pass(&Pass::backward(Loss::Natural))?;
-        seen.sum(ABOUT, Layers::Linear, |layer| {
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let input = input.pass(&Pass::backward(Loss::Natural))?;
+        input.sum(ABOUT, Layers::Linear, |layer| {
             let (rows, cols) = (layer.gradient.rows(), layer.gradient.cols());
             if rows > cols {
                 // Singular by count.

@@ -25,7 +25,7 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for FfnParams {
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        Ok(Score::from(seen.architecture.params().part(Part::Ffn) as f64))
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        Ok(Score::from(input.subject.params().part(Part::Ffn) as f64))
     }
 }

@@ -41,11 +41,11 @@ fn pass() -> Pass {
 }
 
 impl Proxy for Fisher {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![pass()]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let observed = seen.pass(&pass())?;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let observed = input.pass(&pass())?;
         let output = |mark| if let Mark::Output(param) = mark { Some(param) } else { None };
         // A layer that runs at every step of time leaves several outputs; their gradients come in reverse order.
         let mut gradients = observed.kept_gradients(output);

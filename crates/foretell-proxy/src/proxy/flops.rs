@@ -43,16 +43,16 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Flops {
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let (architecture, counter) = match self.counter {
-            Which::Exact => (seen.architecture, Counter::Exact),
-            Which::Published => (seen.architecture, Counter::Published),
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let counter = match self.counter {
+            Which::Exact => Counter::Exact,
+            Which::Published => Counter::Published,
         };
-        let count = architecture.flops(counter).ok_or_else(|| Error::NotDefined {
+        let count = input.subject.flops(counter).ok_or_else(|| Error::NotDefined {
             proxy: ABOUT.name,
             reason: format!(
                 "the {} family has no published counter: use counter=exact",
-                architecture.family().name()
+                input.subject.name()
             ),
         })?;
         Ok(Score::from(count as f64))

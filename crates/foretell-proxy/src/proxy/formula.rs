@@ -118,14 +118,14 @@ impl Formula {
 }
 
 impl Proxy for Formula {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         self.inputs().filter_map(Statistic::pass).collect()
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
         let mut lists = [Vec::new(), Vec::new()];
         let mut names = Vec::new();
         for (list, branch) in lists.iter_mut().zip(&self.branches).filter(|(_, branch)| !branch.pruned()) {
-            let elements = branch.input.elements(seen)?;
+            let elements = branch.input.elements(input)?;
             names.push(
                 elements.iter().map(|element| (element.name.clone(), element.block)).collect::<Vec<_>>(),
             );

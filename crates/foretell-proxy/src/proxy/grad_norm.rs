@@ -29,12 +29,12 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for GradNorm {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![Pass::backward(Loss::Natural)]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let seen = seen.pass(&Pass::backward(Loss::Natural))?;
-        let mut score = seen.sum(ABOUT, Layers::Linear, |layer| Ok(layer.gradient.sum(|g| g * g).sqrt()))?;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let input = input.pass(&Pass::backward(Loss::Natural))?;
+        let mut score = input.sum(ABOUT, Layers::Linear, |layer| Ok(layer.gradient.sum(|g| g * g).sqrt()))?;
         if self.global {
             score.value = score.terms.iter().map(|term| term.value.powi(2)).sum::<f64>().sqrt();
         }

@@ -29,10 +29,10 @@ fn pass() -> Pass {
 }
 
 impl Proxy for GradSign {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![pass()]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        Ok(Score::from(seen.pass(&pass())?.seen.numbers[0]))
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        Ok(Score::from(input.pass(&pass())?.result.numbers[0]))
     }
 }

@@ -34,13 +34,13 @@ fn pass() -> Pass {
 }
 
 impl Proxy for Grasp {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![pass()]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let seen = seen.pass(&pass())?;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let input = input.pass(&pass())?;
         let term = |layer: &Layer| Ok(-layer.gradient.sum_with(&layer.weight, |hg, w| hg * w));
-        let score = seen.sum(ABOUT, Layers::Linear, term)?;
+        let score = input.sum(ABOUT, Layers::Linear, term)?;
         Ok(if self.flip { score.turned() } else { score })
     }
 }

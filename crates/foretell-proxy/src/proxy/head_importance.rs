@@ -63,19 +63,19 @@ impl HeadImportance {
 }
 
 impl Proxy for HeadImportance {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![self.pass()]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let observed = seen.pass(&self.pass())?;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let observed = input.pass(&self.pass())?;
         if self.of == Of::Heads {
             if self.rows.is_some() {
                 return Err(Error::input("rows", "has no effect together with of=heads"));
             }
-            return heads(seen, &observed);
+            return heads(input, &observed);
         }
         // A decoder's fused matrices are no operator of their own: all its matrices are looked at.
-        let decoder = matches!(seen.architecture.family().name(), "gpt2" | "transformer-xl" | "llama");
+        let decoder = input.subject.kind() == NetworkKind::Decoder;
         let usual = if decoder { Layers::Linear } else { Layers::Operator };
         let score = observed.sum(ABOUT, usual, |layer| {
             Ok(if layer.weight.rows() >= self.rows.unwrap_or(ROWS) { layer.saliency() } else { f64::NAN })
@@ -86,31 +86,31 @@ impl Proxy for HeadImportance {
 }
 
 /// What leaves the heads enters the output map: one inner product per sample and head.
-fn heads(seen: &ProxyInput, observed: &PassView) -> Result<Score> {
+fn heads(input: &ProxyInput, observed: &PassView) -> Result<Score> {
     let out = |mark| match mark {
         Mark::Input(param) if observed.tensor(param).role == Role::AttentionOut => Some(param),
         _ => None,
     };
     let mut counts = Vec::new();
-    seen.architecture.blocks(&mut |block| counts.push(block.heads.unwrap_or(1) as usize));
+    input.subject.blocks(&mut |block| counts.push(block.heads.unwrap_or(1) as usize));
     let (values, gradients) = (observed.kept(out), observed.kept_gradients(out));
     let mut terms = Vec::new();
     for (param, a) in values {
         let tensor = observed.tensor(param);
         let Some((_, g)) = gradients.iter().find(|(p, _)| *p == param) else { continue };
         let heads = tensor.block.and_then(|block| counts.get(block as usize)).copied().unwrap_or(1);
-        let (tokens, width) = (a.rows() / observed.seen.batch, a.cols() / heads);
+        let (tokens, width) = (a.rows() / observed.result.batch, a.cols() / heads);
         let inner = |sample: usize, head: usize| -> f64 {
             let rows = sample * tokens..(sample + 1) * tokens;
             let entries = rows.flat_map(|t| (head * width..(head + 1) * width).map(move |j| (t, j)));
             entries.map(|(t, j)| a.at(t, j) * g.at(t, j)).sum::<f64>().abs()
         };
-        let pairs = (0..observed.seen.batch).flat_map(|sample| (0..heads).map(move |head| (sample, head)));
+        let pairs = (0..observed.result.batch).flat_map(|sample| (0..heads).map(move |head| (sample, head)));
         let sum: f64 = pairs.map(|(sample, head)| inner(sample, head)).sum();
-        terms.push(Term::of(tensor.name(), tensor.block, sum / observed.seen.batch as f64));
+        terms.push(Term::of(tensor.name(), tensor.block, sum / observed.result.batch as f64));
     }
     match terms.is_empty() {
-        true => seen.undefined(ABOUT, "there is no attention head"),
+        true => input.undefined(ABOUT, "there is no attention head"),
         false => Ok(Score::sum(terms)),
     }
 }

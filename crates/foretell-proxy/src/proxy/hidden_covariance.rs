@@ -55,16 +55,16 @@ fn pass() -> Pass {
 }
 
 impl Proxy for HiddenCovariance {
-    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        if architecture.family().name() == "recurrent" { vec![pass()] } else { Vec::new() }
+    fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        if subject.kind() == NetworkKind::Recurrent { vec![pass()] } else { Vec::new() }
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        if seen.architecture.family().name() != "recurrent" {
-            return seen.undefined(ABOUT, "it looks at recurrent states");
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        if input.subject.kind() != NetworkKind::Recurrent {
+            return input.undefined(ABOUT, "it looks at recurrent states");
         }
         let wanted = self.layer.wrapping_sub(1);
         let of_layer = |mark| matches!(mark, Mark::Hidden(layer, _) if layer == wanted).then_some(());
-        let states = seen.pass(&pass())?.kept(of_layer);
+        let states = input.pass(&pass())?.kept(of_layer);
         let Some((_, first)) = states.first() else {
             return Err(Error::input("layer", format!("there is no recurrent layer {}", self.layer)));
         };

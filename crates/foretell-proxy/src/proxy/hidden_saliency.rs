@@ -31,14 +31,14 @@ fn pass() -> Pass {
 }
 
 impl Proxy for HiddenSaliency {
-    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        if architecture.family().name() == "recurrent" { vec![pass()] } else { Vec::new() }
+    fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        if subject.kind() == NetworkKind::Recurrent { vec![pass()] } else { Vec::new() }
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        if seen.architecture.family().name() != "recurrent" {
-            return seen.undefined(ABOUT, "it looks at recurrent states");
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        if input.subject.kind() != NetworkKind::Recurrent {
+            return input.undefined(ABOUT, "it looks at recurrent states");
         }
-        let observed = seen.pass(&pass())?;
+        let observed = input.pass(&pass())?;
         let place = |mark| if let Mark::Hidden(layer, step) = mark { Some((layer, step)) } else { None };
         let gradients: rustc_hash::FxHashMap<(u32, u32), View> =
             observed.kept_gradients(place).into_iter().collect();

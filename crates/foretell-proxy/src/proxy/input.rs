@@ -1,7 +1,7 @@
 //! What a proxy sees of a candidate: shape, weights, and what the passes it asked for have kept.
 
 use super::{About, PassOverrides, Score, Term};
-use crate::architecture::{Architecture, Form, Role, Tensor};
+use crate::architecture::{Form, NetworkKind, Role, Subject, Tensor};
 use crate::engine::linalg::Unsolved;
 use crate::error::{Error, Result};
 use crate::network::{Layout, Mark, Param};
@@ -10,11 +10,11 @@ use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
-/// What was seen of one candidate; read-only.
+/// What was input of one candidate; read-only.
 #[derive(Clone, Copy)]
 pub struct ProxyInput<'a> {
     /// The candidate.
-    pub architecture: &'a Architecture,
+    pub subject: &'a dyn Subject,
     /// Its weights in single precision, or what stands for it, and in double.
     pub weights: [Option<AnyWeights<'a>>; 2],
     /// Where tensors lie.
@@ -22,7 +22,7 @@ pub struct ProxyInput<'a> {
     /// Passes run, with what each saw.
     pub passes: &'a [(Pass, Result<PassResult>)],
     /// How the proxy's passes were changed.
-    pub change: &'a PassOverrides,
+    pub pass_overrides: &'a PassOverrides,
     /// Whether the proxy asked which layers to look at.
     pub(crate) looked: &'a AtomicBool,
     /// Nuclear norms that candidates share.
@@ -53,11 +53,11 @@ impl Layer<'_> {
 #[derive(Clone, Copy)]
 pub struct PassView<'a> {
     /// What was kept.
-    pub seen: &'a PassResult,
+    pub result: &'a PassResult,
     weights: AnyWeights<'a>,
     layout: &'a Arc<Layout>,
     pass: &'a Pass,
-    signals: ProxyInput<'a>,
+    input: ProxyInput<'a>,
 }
 
 /// Nuclear norms of weight slices, kept as long as the weights they belong to are the same for all candidates.
@@ -94,32 +94,40 @@ impl Spectra {
 
 impl<'a> ProxyInput<'a> {
     /// The architecture alone, which is all that shape proxies look at.
-    pub fn of(architecture: &'a Architecture) -> Self {
+    pub fn of(subject: &'a dyn Subject) -> Self {
         static PLAIN: LazyLock<(PassOverrides, AtomicBool, Spectra)> = LazyLock::new(Default::default);
-        let (change, looked, spectra) = &*PLAIN;
-        ProxyInput { architecture, weights: [None, None], layout: None, passes: &[], change, looked, spectra }
+        let (pass_overrides, looked, spectra) = &*PLAIN;
+        ProxyInput {
+            subject,
+            weights: [None, None],
+            layout: None,
+            passes: &[],
+            pass_overrides,
+            looked,
+            spectra,
+        }
     }
 
     /// What a pass saw. It must be among the proxy's needs.
     pub fn pass(&self, pass: &Pass) -> Result<PassView<'a>> {
-        let wanted = self.change.apply(pass.clone(), self.architecture);
+        let wanted = self.pass_overrides.apply(pass.clone(), self.subject);
         let found = self.passes.iter().find(|(run, _)| run.serves(&wanted));
-        let (run, seen) = found.expect("proxies look only at passes they need");
-        let seen = seen.as_ref().map_err(Error::again)?;
+        let (run, result) = found.expect("proxies look only at passes they need");
+        let result = result.as_ref().map_err(Error::again)?;
         let layout = self.layout.expect("a pass has weights");
         let weights = self.weights[usize::from(run.double)].or(self.weights[0]).expect("a pass has weights");
-        Ok(PassView { seen, weights, layout, pass: run, signals: *self })
+        Ok(PassView { result, weights, layout, pass: run, input: *self })
     }
 
     /// The layers looked at, where nothing else was asked for.
     pub fn layers(&self, usual: Layers) -> Vec<Param> {
         self.looked.store(true, Ordering::Relaxed);
-        self.change.layers(usual).select(self.layout.expect("weights were drawn"))
+        self.pass_overrides.layers(usual).select(self.layout.expect("weights were drawn"))
     }
 
     /// The error of an option that has no effect on this family.
     pub fn idle(&self, option: &str, reason: &str) -> Error {
-        let family = self.architecture.family().name();
+        let family = self.subject.name();
         Error::input(option, format!("has no effect on {family}: {reason}"))
     }
 
@@ -133,14 +141,12 @@ impl<'a> ProxyInput<'a> {
     /// Why the gradient of a pass is rounding noise, if it is: a network that ends in a layer norm whose gain is
     /// constant passes no gradient of the sum of its outputs, and none of their square if its bias is zero.
     pub fn trap(&self, pass: &Pass) -> Option<String> {
-        let loss = self.change.apply(pass.clone(), self.architecture).loss;
-        if !matches!(loss, Loss::Sum | Loss::HalfSquare)
-            || !matches!(self.architecture.family().name(), "bert" | "flexibert")
-        {
+        let loss = self.pass_overrides.apply(pass.clone(), self.subject).loss;
+        if !matches!(loss, Loss::Sum | Loss::HalfSquare) || self.subject.kind() != NetworkKind::Encoder {
             return None;
         }
         let (layout, weights) = (self.layout?, self.weights[0]?);
-        let last = self.architecture.depth() as usize - 1;
+        let last = self.subject.depth() as usize - 1;
         let gain = layout.find("encoder.layer.{}.output.LayerNorm.weight", [last, 0])?;
         let gain = weights.stored(gain);
         let first = gain.at(0, 0).abs();
@@ -154,7 +160,7 @@ impl<'a> ProxyInput<'a> {
     /// Attention heads of a block.
     pub fn heads(&self, block: u32) -> usize {
         let (mut heads, mut index) = (1, 0);
-        self.architecture.blocks(&mut |b| {
+        self.subject.blocks(&mut |b| {
             if index == block {
                 heads = b.heads.unwrap_or(1) as usize;
             }
@@ -173,7 +179,7 @@ impl<'a> PassView<'a> {
     /// A tensor with its gradient.
     pub fn layer(&self, param: Param) -> Layer<'a> {
         let (rows, cols) = self.layout.stored(param);
-        let gradients = self.seen.gradients().expect("weight gradients were asked for");
+        let gradients = self.result.gradients().expect("weight gradients were asked for");
         let gradient = gradients.matrix(self.layout.range(param), rows, cols);
         Layer { tensor: self.layout.tensor(param), param, weight: self.weights.stored(param), gradient }
     }
@@ -181,7 +187,7 @@ impl<'a> PassView<'a> {
     /// The tensors looked at, where nothing else was asked for.
     pub fn layers(&self, usual: Layers) -> impl Iterator<Item = Layer<'a>> {
         let observed = *self;
-        self.signals.layers(usual).into_iter().map(move |param| observed.layer(param))
+        self.input.layers(usual).into_iter().map(move |param| observed.layer(param))
     }
 
     /// The tensor behind a handle.
@@ -197,7 +203,7 @@ impl<'a> PassView<'a> {
             terms.push(Term::of(layer.tensor.name(), layer.tensor.block, f(&layer)?));
         }
         if terms.is_empty() {
-            return self.signals.undefined(about, "there is no layer of the kind it looks at");
+            return self.input.undefined(about, "there is no layer of the kind it looks at");
         }
         if flat {
             let first = terms[0].name.clone();
@@ -207,7 +213,7 @@ impl<'a> PassView<'a> {
                 reason: "every gradient is exactly zero".into(),
             });
         }
-        Ok(Score::sum(terms).note(self.signals.trap(self.pass)))
+        Ok(Score::sum(terms).note(self.input.trap(self.pass)))
     }
 
     /// `‖W‖_*` as the pass saw W, or of the `part`-th of `parts` equal parts of its outputs.
@@ -237,7 +243,7 @@ impl<'a> PassView<'a> {
                 }
             }
         };
-        self.signals.spectra.get(key, norm).map_err(|e| unsolved(about, tensor, e))
+        self.input.spectra.get(key, norm).map_err(|e| unsolved(about, tensor, e))
     }
 
     /// `‖g‖_*`, or of a part of its outputs.
@@ -248,23 +254,23 @@ impl<'a> PassView<'a> {
         (part, parts): (usize, usize),
     ) -> Result<f64> {
         let key = (layer.param, part, parts);
-        if let Some(known) = self.seen.nuclear.lock().expect("no holder panics").get(&key) {
+        if let Some(known) = self.result.nuclear.lock().expect("no holder panics").get(&key) {
             return Ok(*known);
         }
         let piece = outputs_of(layer.tensor, layer.gradient, part, parts);
         let found = piece.nuclear_norm().map_err(|e| unsolved(about, layer.tensor, e))?;
-        self.seen.nuclear.lock().expect("no holder panics").insert(key, found);
+        self.result.nuclear.lock().expect("no holder panics").insert(key, found);
         Ok(found)
     }
 
     /// Values kept under marks that `pick` accepts, with what it makes of the mark.
     pub fn kept<T>(&self, pick: impl Fn(Mark) -> Option<T>) -> Vec<(T, View<'a>)> {
-        self.seen.values.iter().filter_map(|(mark, kept)| Some((pick(*mark)?, kept.view()))).collect()
+        self.result.values.iter().filter_map(|(mark, kept)| Some((pick(*mark)?, kept.view()))).collect()
     }
 
     /// Gradients kept, likewise.
     pub fn kept_gradients<T>(&self, pick: impl Fn(Mark) -> Option<T>) -> Vec<(T, View<'a>)> {
-        self.seen
+        self.result
             .value_gradients
             .iter()
             .filter_map(|(mark, kept)| Some((pick(*mark)?, kept.view())))

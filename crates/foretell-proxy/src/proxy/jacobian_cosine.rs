@@ -49,12 +49,12 @@ pub(super) fn cosine(about: &'static About, rows: &[f64], n: usize) -> Result<f6
 }
 
 impl Proxy for JacobianCosine {
-    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        vec![pass(architecture, self.of)]
+    fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        vec![pass(subject, self.of)]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let pass = pass(seen.architecture, self.of);
-        let (rows, n) = jacobian(ABOUT, seen, &pass, self.of)?;
-        Ok(Score::from(cosine(ABOUT, &rows, n)?).note(seen.trap(&pass)))
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let pass = pass(input.subject, self.of);
+        let (rows, n) = jacobian(ABOUT, input, &pass, self.of)?;
+        Ok(Score::from(cosine(ABOUT, &rows, n)?).note(input.trap(&pass)))
     }
 }

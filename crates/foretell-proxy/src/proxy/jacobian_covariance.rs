@@ -47,11 +47,11 @@ pub(super) const ABOUT: &About = &About {
 };
 
 /// The pass behind every Jacobian score.
-pub(super) fn pass(architecture: &Architecture, of: Rows) -> Pass {
-    let loss = match architecture.family().name() {
-        "bert" | "flexibert" => Loss::Projection,
-        "gpt2" | "transformer-xl" | "llama" => Loss::Natural,
-        _ => Loss::Sum,
+pub(super) fn pass(subject: &dyn Subject, of: Rows) -> Pass {
+    let loss = match subject.kind() {
+        NetworkKind::Encoder => Loss::Projection,
+        NetworkKind::Decoder => Loss::Natural,
+        NetworkKind::Vision | NetworkKind::Recurrent => Loss::Sum,
     };
     match of {
         Rows::Samples => {
@@ -64,25 +64,25 @@ pub(super) fn pass(architecture: &Architecture, of: Rows) -> Pass {
 /// The rows of J, and how many there are.
 pub(super) fn jacobian(
     about: &'static About,
-    seen: &ProxyInput,
+    input: &ProxyInput,
     pass: &Pass,
     of: Rows,
 ) -> Result<(Vec<f64>, usize)> {
-    let observed = seen.pass(pass)?;
+    let observed = input.pass(pass)?;
     if of == Rows::Positions {
-        let table = seen.layout.and_then(|layout| {
+        let table = input.layout.and_then(|layout| {
             layout.tensors().find(|(_, t)| t.role == Role::Position && t.shape[1] > 0).map(|(param, _)| param)
         });
-        let Some(table) = table else { return seen.undefined(about, "there is no table of positions") };
+        let Some(table) = table else { return input.undefined(about, "there is no table of positions") };
         let gradient = observed.layer(table).gradient.t();
         return Ok((gradient.to_vec(), gradient.rows()));
     }
     let found = observed.kept_gradients(|mark| (mark == Mark::Embedded).then_some(()));
     let Some((_, gradient)) = found.first() else {
-        return seen.undefined(about, "the input has no gradient");
+        return input.undefined(about, "the input has no gradient");
     };
-    let (n, values) = (observed.seen.batch, gradient.to_vec());
-    if seen.architecture.family().name() != "recurrent" {
+    let (n, values) = (observed.result.batch, gradient.to_vec());
+    if input.subject.kind() != NetworkKind::Recurrent {
         return Ok((values, n));
     }
     // Rows are listed step after step.
@@ -95,12 +95,12 @@ pub(super) fn jacobian(
 }
 
 impl Proxy for JacobianCovariance {
-    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        vec![pass(architecture, self.of)]
+    fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        vec![pass(subject, self.of)]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let pass = pass(seen.architecture, self.of);
-        let (rows, n) = jacobian(ABOUT, seen, &pass, self.of)?;
-        Ok(Score::from(spread(ABOUT, &rows, n)?).note(seen.trap(&pass)))
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let pass = pass(input.subject, self.of);
+        let (rows, n) = jacobian(ABOUT, input, &pass, self.of)?;
+        Ok(Score::from(spread(ABOUT, &rows, n)?).note(input.trap(&pass)))
     }
 }

@@ -24,10 +24,10 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for L2Norm {
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
         let term = |(tensor, weight): (&Tensor, View)| {
             Term::of(tensor.name(), tensor.block, weight.sum(|w| w * w).sqrt())
         };
-        Ok(Score::sum(seen.matrices(Layers::Linear).map(term).collect()))
+        Ok(Score::sum(input.matrices(Layers::Linear).map(term).collect()))
     }
 }

@@ -52,13 +52,13 @@ pub(super) const ABOUT: &About = &About {
 };
 
 /// The Jacobian pass with noise of this amplitude.
-pub(super) fn noisy(architecture: &Architecture, amplitude: f64) -> Pass {
-    Pass { noise: (10.0 * amplitude).round() as u32, ..pass(architecture, Rows::Samples) }
+pub(super) fn noisy(subject: &dyn Subject, amplitude: f64) -> Pass {
+    Pass { noise: (10.0 * amplitude).round() as u32, ..pass(subject, Rows::Samples) }
 }
 
 /// The Jacobian score under noise of this amplitude.
-pub(super) fn disturbed(about: &'static About, seen: &ProxyInput, of: Of, amplitude: f64) -> Result<f64> {
-    let (rows, n) = jacobian(about, seen, &noisy(seen.architecture, amplitude), Rows::Samples)?;
+pub(super) fn disturbed(about: &'static About, input: &ProxyInput, of: Of, amplitude: f64) -> Result<f64> {
+    let (rows, n) = jacobian(about, input, &noisy(input.subject, amplitude), Rows::Samples)?;
     match of {
         Of::Covariance => spread(about, &rows, n),
         Of::Cosine => cosine(about, &rows, n),
@@ -66,15 +66,15 @@ pub(super) fn disturbed(about: &'static About, seen: &ProxyInput, of: Of, amplit
 }
 
 impl Proxy for LargeNoise {
-    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        vec![noisy(architecture, 0.0), noisy(architecture, self.amplitude)]
+    fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        vec![noisy(subject, 0.0), noisy(subject, self.amplitude)]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
         if (10.0 * self.amplitude).fract().abs() > 1e-6 {
             return Err(Error::input("amplitude", format!("{} is not a multiple of 0.1", self.amplitude)));
         }
         let [still, moved] =
-            [0.0, self.amplitude].map(|amplitude| disturbed(ABOUT, seen, self.of, amplitude));
+            [0.0, self.amplitude].map(|amplitude| disturbed(ABOUT, input, self.of, amplitude));
         Ok(Score::from(-(1.0 - (still? - moved?).abs())))
     }
 }

@@ -68,15 +68,15 @@ impl LengthDistortion {
 }
 
 impl Proxy for LengthDistortion {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![self.pass()]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        if self.norms == Norms::Kept && seen.architecture.family().name() == "recurrent" {
-            return Err(seen.idle("norms", "a cell has no norms"));
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        if self.norms == Norms::Kept && input.subject.kind() == NetworkKind::Recurrent {
+            return Err(input.idle("norms", "a cell has no norms"));
         }
-        let observed = seen.pass(&self.pass())?;
-        let speeds = observed.seen.numbers.iter().enumerate();
+        let observed = input.pass(&self.pass())?;
+        let speeds = observed.result.numbers.iter().enumerate();
         let term =
             |(i, speed): (usize, &f64)| Term::of(format!("point {i}"), None, speed / f64::from(self.repeats));
         let score = Score::sum(speeds.map(term).collect());

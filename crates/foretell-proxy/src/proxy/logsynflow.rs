@@ -43,18 +43,18 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for LogSynFlow {
-    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        vec![pass(architecture, self.mask)]
+    fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        vec![pass(subject, self.mask)]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        self.mask.check(seen)?;
-        let seen = seen.pass(&pass(seen.architecture, self.mask))?;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        self.mask.check(input)?;
+        let input = input.pass(&pass(input.subject, self.mask))?;
         let log = |g: f64| match self.form {
             Form::Log if g == 0.0 => 0.0,
             Form::Log => g.abs().ln().abs(),
             Form::Log1p => g.abs().ln_1p(),
         };
-        seen.sum(ABOUT, Layers::Linear, |layer| {
+        input.sum(ABOUT, Layers::Linear, |layer| {
             Ok(layer.gradient.sum_with(&layer.weight, |g, w| w.abs() * log(g)))
         })
     }

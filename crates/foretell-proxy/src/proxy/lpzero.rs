@@ -56,13 +56,13 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl LpZero {
-    fn encoder(&self, architecture: &Architecture) -> bool {
-        let encoder = matches!(architecture.family().name(), "bert" | "flexibert");
+    fn encoder(&self, subject: &dyn Subject) -> bool {
+        let encoder = subject.kind() == NetworkKind::Encoder;
         self.winner == Winner::Flexibert || self.winner == Winner::Auto && encoder
     }
 
-    fn pass(&self, architecture: &Architecture) -> Pass {
-        if self.encoder(architecture) {
+    fn pass(&self, subject: &dyn Subject) -> Pass {
+        if self.encoder(subject) {
             Pass::forward().keep(Signal::Outputs).keep(Signal::Activations)
         } else {
             Pass::backward(Loss::Natural)
@@ -71,14 +71,14 @@ impl LpZero {
 }
 
 impl Proxy for LpZero {
-    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        vec![self.pass(architecture)]
+    fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        vec![self.pass(subject)]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let observed = seen.pass(&self.pass(seen.architecture))?;
-        if !self.encoder(seen.architecture) {
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let observed = input.pass(&self.pass(input.subject))?;
+        if !self.encoder(input.subject) {
             if self.form == Form::Paper {
-                return Err(seen.idle("form", "the GPT-2 winner has one form"));
+                return Err(input.idle("form", "the GPT-2 winner has one form"));
             }
             let score = observed.sum(ABOUT, Layers::Linear, |layer| {
                 let squares = layer.weight.sum(|w| w * w) / (layer.weight.len() as f64 + 1e-9);
@@ -94,7 +94,7 @@ impl Proxy for LpZero {
             _ => None,
         });
         if queries.is_empty() {
-            return seen.undefined(ABOUT, "there is no query or transform map");
+            return input.undefined(ABOUT, "there is no query or transform map");
         }
         let power = |h: f64| if self.form == Form::Paper { h.powi(-2) } else { h * h };
         let mut terms: Vec<Term> = queries

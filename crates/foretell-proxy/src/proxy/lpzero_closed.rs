@@ -1,4 +1,4 @@
-//! LPZero's GPT-2 winner in closed form: what it measures once softmax of tiny gradients is seen to be uniform.
+//! LPZero's GPT-2 winner in closed form: what it measures once softmax of tiny gradients is input to be uniform.
 //!
 //! ```text
 //! s = −(1/4L) Σ_l [2σ²(1 + 1/(2L)) + 3/d² + 1/f_l²]        σ = 0.02    d: width    f_l: feed-forward width
@@ -31,16 +31,14 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for LpZeroClosed {
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let architecture = seen.architecture;
-        if architecture.family().name() != "gpt2" {
-            let reason = format!("the closed form holds for gpt2, not for {}", architecture.family().name());
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let Some(v) = input.subject.architecture().and_then(Gpt2::of) else {
+            let reason = format!("the closed form holds for gpt2, not for {}", input.subject.name());
             return Err(Error::NotDefined { proxy: ABOUT.name, reason });
-        }
-        let v = Gpt2(architecture);
+        };
         let (l, d) = (v.n_layer() as f64, v.d_model() as f64);
         let variance = 0.02 * 0.02;
-        let layers = (0..architecture.positions()).map(|i| {
+        let layers = (0..v.0.positions()).map(|i| {
             let f = v.d_inner(i) as f64;
             2.0 * variance * (1.0 + 1.0 / (2.0 * l)) + 3.0 / (d * d) + 1.0 / (f * f)
         });

@@ -73,11 +73,11 @@ impl Meco {
 }
 
 impl Proxy for Meco {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![self.pass()]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let observed = seen.pass(&self.pass())?;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let observed = input.pass(&self.pass())?;
         let name = |mark| match (mark, self.at) {
             (Mark::Block(block), _) => Some((format!("block {block}"), Some(block))),
             (Mark::Activation(block), At::Modules) => {
@@ -90,10 +90,10 @@ impl Proxy for Meco {
             }
             _ => None,
         };
-        let (batch, mut terms) = (observed.seen.batch, Vec::new());
+        let (batch, mut terms) = (observed.result.batch, Vec::new());
         for ((name, block), map) in observed.kept(name) {
             let tokens = map.rows() / batch;
-            let steps_first = seen.architecture.family().name() == "recurrent";
+            let steps_first = input.subject.kind() == NetworkKind::Recurrent;
             let sample: Vec<f64> = match (self.samples, steps_first) {
                 (Samples::All, _) => map.to_vec(),
                 (Samples::First, false) => map.part(0, tokens).to_vec(),

@@ -55,15 +55,15 @@ impl Mgm {
 }
 
 impl Proxy for Mgm {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![self.pass()]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let seen = seen.pass(&self.pass())?;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let input = input.pass(&self.pass())?;
         if self.form == Form::Halves {
-            let products = &seen.seen.numbers;
+            let products = &input.result.numbers;
             return Ok(Score::from(products.iter().sum::<f64>() / products.len() as f64 / 2500.0));
         }
-        seen.sum(ABOUT, Layers::Linear, |layer| Ok(layer.gradient.sum(|g| g * g)))
+        input.sum(ABOUT, Layers::Linear, |layer| Ok(layer.gradient.sum(|g| g * g)))
     }
 }

@@ -21,7 +21,7 @@ pub use pass_overrides::{PassOverrides, SHARED, SHARED_RANGES};
 pub use range::Range;
 pub use score::{Score, Term};
 
-use crate::architecture::{Architecture, FAMILIES};
+use crate::architecture::{Architecture, NetworkKind, Subject, families};
 use crate::catalogue;
 use crate::error::{Error, Result};
 use crate::probe::{Loss, Pass};
@@ -147,11 +147,11 @@ impl About {
 /// A training-free score.
 pub trait Proxy: Send + Sync {
     /// The passes it looks at; none for what reads shape or weights alone.
-    fn needs(&self, _architecture: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _subject: &dyn Subject) -> Vec<Pass> {
         Vec::new()
     }
     /// The score of one candidate. Higher predicts the better network.
-    fn score(&self, seen: &ProxyInput) -> Result<Score>;
+    fn score(&self, input: &ProxyInput) -> Result<Score>;
     /// For set scores: the score of each candidate from the parts of all of them.
     fn within(&self, _set: &[Vec<f64>]) -> Vec<f64> {
         Vec::new()
@@ -263,7 +263,7 @@ pub struct Request {
     label: String,
     about: &'static About,
     proxy: Box<dyn Proxy>,
-    change: PassOverrides,
+    pass_overrides: PassOverrides,
     overrides: Vec<(String, Value)>,
     /// Whether options that do nothing are passed over: they were given to many proxies at once, or belong to a formula.
     lenient: bool,
@@ -314,7 +314,7 @@ impl Request {
                 own.insert(key.to_owned(), value);
             } else if about.drawn() && SHARED.iter().any(|(known, ..)| *known == key) {
                 shared.insert(key.to_owned(), value);
-            } else if FAMILIES.iter().any(|family| family.knows(key)) {
+            } else if families().iter().any(|family| family.knows(key)) {
                 overrides.push((key.to_owned(), value));
             } else {
                 let more = if about.drawn() { SHARED } else { &[] };
@@ -330,16 +330,16 @@ impl Request {
             Kind::Named(build) => build(own).map_err(wrong)?,
             Kind::Written(proxy) => proxy,
         };
-        let change = PassOverrides::read(shared).map_err(|e| e.at(text))?;
-        Ok(Request { label: text.to_owned(), about, proxy, change, overrides, lenient })
+        let pass_overrides = PassOverrides::read(shared).map_err(|e| e.at(text))?;
+        Ok(Request { label: text.to_owned(), about, proxy, pass_overrides, overrides, lenient })
     }
 
     /// A proxy of one's own, which no name leads to, with options common to all.
     pub fn own(about: &'static About, proxy: Box<dyn Proxy>, options: &str) -> Result<Self> {
         let text = format!("{}[{options}]", about.name);
         let (_, shared) = catalogue::bracketed(&text)?;
-        let change = PassOverrides::read(shared).map_err(|e| e.at(&text))?;
-        Ok(Request { label: text, about, proxy, change, overrides: Vec::new(), lenient: true })
+        let pass_overrides = PassOverrides::read(shared).map_err(|e| e.at(&text))?;
+        Ok(Request { label: text, about, proxy, pass_overrides, overrides: Vec::new(), lenient: true })
     }
 
     /// Reads a comma-separated list; `all` stands for the whole catalogue, `shape`, `weights`, `forward`, `backward`,
@@ -382,30 +382,36 @@ impl Request {
     }
 
     /// The architecture with the fields set that the request sets; none if it sets none.
-    pub fn overridden(&self, architecture: &Architecture) -> Result<Option<Architecture>> {
-        let mut changed = None;
+    pub fn overridden(&self, subject: &dyn Subject) -> Result<Option<Architecture>> {
+        let mut changed: Option<Architecture> = None;
         for (key, value) in &self.overrides {
-            changed = Some(changed.as_ref().unwrap_or(architecture).with(key, value)?);
+            let Some(before) = changed.as_ref().or(subject.architecture()) else {
+                return Err(Error::input(
+                    key,
+                    format!("cannot be set: {} has no such field", subject.name()),
+                ));
+            };
+            changed = Some(before.with(key, value)?);
         }
         Ok(changed)
     }
 
     /// The passes it looks at.
-    pub fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        self.proxy.needs(architecture).into_iter().map(|pass| self.change.apply(pass, architecture)).collect()
+    pub fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        self.proxy.needs(subject).into_iter().map(|pass| self.pass_overrides.apply(pass, subject)).collect()
     }
 
-    /// The score from what was seen. Anything but finite numbers is an error, and so is an option that has no effect.
-    pub fn score(&self, seen: &ProxyInput) -> Result<Score> {
+    /// The score from what was input. Anything but finite numbers is an error, and so is an option that has no effect.
+    pub fn score(&self, input: &ProxyInput) -> Result<Score> {
         let looked = AtomicBool::new(false);
-        let seen = ProxyInput { change: &self.change, looked: &looked, ..*seen };
-        let score = self.proxy.score(&seen)?;
-        let passes = self.proxy.needs(seen.architecture);
-        self.change.check_family(seen.architecture, &passes)?;
+        let input = ProxyInput { pass_overrides: &self.pass_overrides, looked: &looked, ..*input };
+        let score = self.proxy.score(&input)?;
+        let passes = self.proxy.needs(input.subject);
+        self.pass_overrides.check_subject(input.subject, &passes)?;
         if !self.lenient {
-            self.change.check_effect(&passes, &score, looked.into_inner())?;
+            self.pass_overrides.check_effect(&passes, &score, looked.into_inner())?;
         }
-        let score = self.change.finish(score);
+        let score = self.pass_overrides.finish(score);
         let non_finite = |value: f64, place: String| Error::NonFinite {
             proxy: self.about().name,
             value: value.to_string(),
@@ -421,9 +427,10 @@ impl Request {
     }
 
     /// The score of a proxy that looks at the shape alone.
-    pub fn of_shape(&self, architecture: &Architecture) -> Result<f64> {
-        let changed = self.overridden(architecture)?;
-        Ok(self.score(&ProxyInput::of(changed.as_ref().unwrap_or(architecture)))?.value)
+    pub fn of_shape(&self, subject: &dyn Subject) -> Result<f64> {
+        let changed = self.overridden(subject)?;
+        let subject = changed.as_ref().map_or(subject, |changed| changed);
+        Ok(self.score(&ProxyInput::of(subject))?.value)
     }
 
     /// Whether scores mean something only within a set.
@@ -441,9 +448,9 @@ impl Request {
 }
 
 /// The linearised pass of a family: encoders end in a layer norm, where only random signs have a gradient.
-fn linearised(architecture: &Architecture) -> Pass {
-    match architecture.family().name() {
-        "bert" | "flexibert" => Pass { loss: Loss::Projection, ..Pass::linearised() },
+fn linearised(subject: &dyn Subject) -> Pass {
+    match subject.kind() {
+        NetworkKind::Encoder => Pass { loss: Loss::Projection, ..Pass::linearised() },
         _ => Pass::linearised(),
     }
 }

@@ -33,11 +33,11 @@ pub(super) const ABOUT: &About = &About {
 const AMPLITUDES: [f64; 4] = [0.0, 0.1, 10.0, 100.0];
 
 impl Proxy for MoreNoised {
-    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        AMPLITUDES.map(|amplitude| noisy(architecture, amplitude)).into()
+    fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        AMPLITUDES.map(|amplitude| noisy(subject, amplitude)).into()
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let scores = AMPLITUDES.iter().map(|amplitude| disturbed(ABOUT, seen, self.of, *amplitude));
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let scores = AMPLITUDES.iter().map(|amplitude| disturbed(ABOUT, input, self.of, *amplitude));
         let product = scores.product::<Result<f64>>()?;
         Ok(Score::from(if self.of == Of::Covariance { -product } else { product }))
     }

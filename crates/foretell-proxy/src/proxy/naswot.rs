@@ -81,19 +81,19 @@ impl Naswot {
 }
 
 impl Proxy for Naswot {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![self.pass()]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let observed = seen.pass(&self.pass())?;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let observed = input.pass(&self.pass())?;
         let values = observed.kept(|mark| match (mark, self.of) {
             (Mark::PreActivation(block), Of::Inputs) | (Mark::Activation(block), Of::Outputs) => Some(block),
             _ => None,
         });
         if values.is_empty() {
-            return seen.undefined(ABOUT, "there is no activation function");
+            return input.undefined(ABOUT, "there is no activation function");
         }
-        let batch = observed.seen.batch;
+        let batch = observed.result.batch;
         if self.over == Over::Tokens {
             let term = |(block, z): &(u32, View)| {
                 let tokens = z.rows() / batch;
@@ -105,7 +105,7 @@ impl Proxy for Naswot {
             };
             return Ok(Score::sum(values.iter().map(term).collect()));
         }
-        let steps_first = seen.architecture.family().name() == "recurrent";
+        let steps_first = input.subject.kind() == NetworkKind::Recurrent;
         let mut kernel = vec![0.0; batch * batch];
         for (_, z) in &values {
             let tokens = z.rows() / batch;

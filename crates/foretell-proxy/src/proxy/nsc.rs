@@ -14,7 +14,7 @@
 //!   there): SA (3H,H) + (H,H); LT twice (H,H); DSC (H,H); feed-forward, for each stack, (⌊I/stacks⌋,H) and its
 //!   transpose. Elsewhere, and with `recipe = weights`, the matrices of attention and feed-forward layers as built.
 use super::{About, Proxy, ProxyInput, Score, Term, ordered_sum};
-use crate::architecture::{Architecture, FlexiBert, Part};
+use crate::architecture::Part;
 use crate::error::Result;
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -50,13 +50,14 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Nsc {
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let architecture = seen.architecture;
-        if self.recipe == Recipe::Paper && architecture.family().name() == "flexibert" {
-            return Ok(Score::from(flexibert(architecture)));
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        if self.recipe == Recipe::Paper
+            && let Some(matrices) = input.subject.capacity_matrices()
+        {
+            return Ok(Score::from(ordered_sum(matrices.into_iter().map(|(m, n)| psi(m, n)).collect())));
         }
         let mut terms = Vec::new();
-        architecture.visit(&mut |tensor| {
+        input.subject.tensors(&mut |tensor| {
             let part = tensor.role.part();
             if let (Some((m, n)), Part::Attention | Part::Ffn | Part::Cell | Part::Pooling) =
                 (tensor.matrix(), part)
@@ -67,23 +68,6 @@ impl Proxy for Nsc {
         let value = ordered_sum(terms.iter().map(|term| term.value).collect());
         Ok(Score { terms, ..Score::from(value) })
     }
-}
-
-/// The paper's list of shapes for a FlexiBERT encoder.
-fn flexibert(architecture: &Architecture) -> f64 {
-    let v = FlexiBert(architecture);
-    let h = v.hidden_size();
-    let mut terms = Vec::new();
-    for i in 0..architecture.positions() {
-        match v.operation_type(i) {
-            0 => terms.extend([psi(3 * h, h), psi(h, h)]),
-            1 => terms.extend([psi(h, h), psi(h, h)]),
-            _ => terms.push(psi(h, h)),
-        }
-        let (stacks, part) = (v.ffn_stack(i), v.ffn_dim(i) / v.ffn_stack(i));
-        (0..stacks).for_each(|_| terms.extend([psi(part, h), psi(h, part)]));
-    }
-    ordered_sum(terms)
 }
 
 const POINTS: usize = 4000;

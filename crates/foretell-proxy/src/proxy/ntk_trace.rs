@@ -25,20 +25,20 @@ pub(super) const ABOUT: &About = &About {
     ..About::SHAPE
 };
 
-fn pass(architecture: &Architecture) -> Pass {
-    let loss = match architecture.family().name() {
-        "vit" | "pit" | "shunted" => Loss::Target,
+fn pass(subject: &dyn Subject) -> Pass {
+    let loss = match subject.kind() {
+        NetworkKind::Vision => Loss::Target,
         _ => Loss::Projection,
     };
     Pass { derivative: Derivative::Samples(Fold::Norms, Layers::Biased), ..Pass::backward(loss) }
 }
 
 impl Proxy for NtkTrace {
-    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        vec![pass(architecture)]
+    fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        vec![pass(subject)]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let norms = &seen.pass(&pass(seen.architecture))?.seen.numbers;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let norms = &input.pass(&pass(input.subject))?.result.numbers;
         Ok(Score::from((norms.iter().sum::<f64>() / norms.len() as f64).sqrt()))
     }
 }

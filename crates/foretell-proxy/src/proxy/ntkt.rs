@@ -69,15 +69,15 @@ impl Ntkt {
 }
 
 impl Proxy for Ntkt {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![self.pass()]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
         if self.exact && self.probes.is_some() {
             return Err(Error::input("probes", "has no effect together with exact=true"));
         }
-        let observed = seen.pass(&self.pass())?;
-        let traces = &observed.seen.traces;
+        let observed = input.pass(&self.pass())?;
+        let traces = &observed.result.traces;
         let n = traces.len() as f64;
         let term = |param: Param| {
             let tensor = observed.tensor(param);
@@ -87,7 +87,7 @@ impl Proxy for Ntkt {
                 traces.iter().map(|row| row[param.index()]).sum::<f64>() / n,
             )
         };
-        let chosen = seen.layers(Layers::Kernel);
+        let chosen = input.layers(Layers::Kernel);
         let mut score = Score::sum(chosen.iter().map(|param| term(*param)).collect());
         if !self.exact {
             let totals = traces.iter().map(|row| chosen.iter().map(|param| row[param.index()]).sum::<f64>());

@@ -31,11 +31,11 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Ntsr {
-    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        self.0.needs(architecture)
+    fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        self.0.needs(subject)
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let (ntkt, sept) = (self.0.score(seen)?, Sept::default().score(seen)?);
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let (ntkt, sept) = (self.0.score(input)?, Sept::default().score(input)?);
         Ok(Score::set(vec![ntkt.value, sept.value], ntkt.terms))
     }
     fn within(&self, set: &[Vec<f64>]) -> Vec<f64> {

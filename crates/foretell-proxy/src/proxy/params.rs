@@ -25,7 +25,7 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Params {
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        Ok(Score::from(seen.architecture.params().total as f64))
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        Ok(Score::from(input.subject.params().total as f64))
     }
 }

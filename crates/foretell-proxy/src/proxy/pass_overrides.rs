@@ -2,9 +2,8 @@
 
 use super::Score;
 use super::range::{self, Range};
-use crate::architecture::Architecture;
+use crate::architecture::{NetworkKind, Subject};
 use crate::error::{Error, Result};
-use crate::network::has_dropout;
 use crate::probe::{Derivative, Feed, Fold, Layers, Loss, Pass, natural};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -67,17 +66,18 @@ impl PassOverrides {
     }
 
     /// Refuses options that no proxy can honour for this family.
-    pub(super) fn check_family(&self, architecture: &Architecture, passes: &[Pass]) -> Result<()> {
-        let family = architecture.family();
+    pub(super) fn check_subject(&self, subject: &dyn Subject, passes: &[Pass]) -> Result<()> {
         let idle = |option: &str, why: &str| {
-            Err(Error::input(option, format!("has no effect on {}: {why}", family.name())))
+            Err(Error::input(option, format!("has no effect on {}: {why}", subject.name())))
         };
         match passes.is_empty() {
             true => Ok(()),
-            _ if self.train == Some(true) && !has_dropout(architecture) => {
+            _ if self.train == Some(true) && !subject.has_dropout() => {
                 idle("train", "this network has no dropout")
             }
-            _ if self.tokens.is_some() && !family.knows("vocab_size") => idle("tokens", "it reads images"),
+            _ if self.tokens.is_some() && subject.kind() == NetworkKind::Vision => {
+                idle("tokens", "it reads images")
+            }
             _ => Ok(()),
         }
     }
@@ -116,10 +116,10 @@ impl PassOverrides {
     }
 
     /// A pass as it is to be run.
-    pub fn apply(&self, mut pass: Pass, architecture: &Architecture) -> Pass {
+    pub fn apply(&self, mut pass: Pass, subject: &dyn Subject) -> Pass {
         pass.feed = self.feed.unwrap_or(pass.feed);
         if pass.loss != Loss::None {
-            pass.loss = natural(self.loss.unwrap_or(pass.loss), architecture);
+            pass.loss = natural(self.loss.unwrap_or(pass.loss), subject);
         }
         pass.batch = self.batch.unwrap_or(pass.batch);
         pass.tokens = self.tokens.unwrap_or(pass.tokens);

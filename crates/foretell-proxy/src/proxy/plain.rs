@@ -24,11 +24,11 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Plain {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![Pass::backward(Loss::Natural)]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let seen = seen.pass(&Pass::backward(Loss::Natural))?;
-        seen.sum(ABOUT, Layers::Linear, |layer| Ok(layer.gradient.sum_with(&layer.weight, |g, w| g * w)))
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let input = input.pass(&Pass::backward(Loss::Natural))?;
+        input.sum(ABOUT, Layers::Linear, |layer| Ok(layer.gradient.sum_with(&layer.weight, |g, w| g * w)))
     }
 }

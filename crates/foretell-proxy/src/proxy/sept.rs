@@ -58,11 +58,11 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Sept {
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let tokens = self.tokens.unwrap_or_else(|| seen.architecture.tokens());
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let tokens = self.tokens.unwrap_or_else(|| input.subject.tokens());
         let mut sum = Sum::new(tokens as f64, self.form);
         let mut headless = false;
-        seen.architecture.blocks(&mut |block| match (self.width, block.heads) {
+        input.subject.blocks(&mut |block| match (self.width, block.heads) {
             (WidthOf::Block, _) => sum.add(block.width),
             (WidthOf::Head, Some(heads)) => sum.add(64 * heads),
             (WidthOf::Head, None) => headless = true,

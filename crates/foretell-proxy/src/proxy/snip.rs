@@ -27,10 +27,10 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Snip {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![Pass::backward(Loss::Natural)]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        seen.pass(&Pass::backward(Loss::Natural))?.sum(ABOUT, Layers::Linear, |layer| Ok(layer.saliency()))
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        input.pass(&Pass::backward(Loss::Natural))?.sum(ABOUT, Layers::Linear, |layer| Ok(layer.saliency()))
     }
 }

@@ -43,11 +43,11 @@ fn pass() -> Pass {
 }
 
 impl Proxy for SoftmaxConfidence {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![pass()]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let observed = seen.pass(&pass())?;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let observed = input.pass(&pass())?;
         let mut terms = Vec::new();
         let block = |mark| match mark {
             Mark::Attention(block) => Some((block, 0)),
@@ -56,12 +56,11 @@ impl Proxy for SoftmaxConfidence {
         };
         for ((block, spectrum), map) in observed.kept(block) {
             // Rows are samples · heads · tokens.
-            let batch = observed.seen.batch;
+            let batch = observed.result.batch;
             // Maps are square but where keys are pooled; a span layer attends with half its heads.
-            let square =
-                map.rows() % (batch * map.cols()) == 0 && seen.architecture.family().name() != "shunted";
+            let square = map.rows() % (batch * map.cols()) == 0 && !input.subject.pools_keys();
             let heads =
-                if square && spectrum == 0 { map.rows() / (batch * map.cols()) } else { seen.heads(block) };
+                if square && spectrum == 0 { map.rows() / (batch * map.cols()) } else { input.heads(block) };
             let tokens = map.rows() / (batch * heads);
             let value = match self.over {
                 Over::Keys => {
@@ -81,7 +80,7 @@ impl Proxy for SoftmaxConfidence {
             terms.push(Term::of(format!("block {block}"), block, value));
         }
         match terms.is_empty() {
-            true => seen.undefined(ABOUT, "there is no attention"),
+            true => input.undefined(ABOUT, "there is no attention"),
             false => Ok(Score::sum(terms)),
         }
     }

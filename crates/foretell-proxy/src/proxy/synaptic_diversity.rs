@@ -41,54 +41,56 @@ pub(super) const ABOUT: &About = &About {
 };
 
 /// How joint projections are treated. It is an error to ask for `fused` or `none` where there is no joint projection.
-pub(super) fn joint(observed: &PassView, qkv: Option<Qkv>, seen: &ProxyInput) -> Result<Qkv> {
+pub(super) fn joint(observed: &PassView, qkv: Option<Qkv>, input: &ProxyInput) -> Result<Qkv> {
     let fused = |layer: Layer| is_fused(layer.tensor);
     match qkv.unwrap_or_default() {
         Qkv::Fused | Qkv::None if !observed.layers(Layers::Linear).any(fused) => {
-            Err(seen.idle("qkv", "queries, keys and values are matrices of their own"))
+            Err(input.idle("qkv", "queries, keys and values are matrices of their own"))
         }
         qkv => Ok(qkv),
     }
 }
 
 /// `‖g‖_* ‖W‖_*` of a matrix, or of its queries, keys and values.
-pub(super) fn diversity(about: &'static About, seen: &PassView, layer: &Layer, qkv: Qkv) -> Result<f64> {
+pub(super) fn diversity(about: &'static About, input: &PassView, layer: &Layer, qkv: Qkv) -> Result<f64> {
     let parts = match (is_fused(layer.tensor), qkv) {
         (true, Qkv::None) => return Ok(0.0),
         (true, Qkv::Split) => 3,
         _ => 1,
     };
     let term = |part| {
-        Ok(seen.weight_nuclear(about, layer, (part, parts))?
-            * seen.gradient_nuclear(about, layer, (part, parts))?)
+        Ok(input.weight_nuclear(about, layer, (part, parts))?
+            * input.gradient_nuclear(about, layer, (part, parts))?)
     };
     (0..parts).map(term).sum()
 }
 
 impl SynapticDiversity {
-    fn pass(&self, architecture: &Architecture) -> Pass {
-        match architecture.family().name() {
-            "vit" | "pit" | "shunted" => linearised(architecture),
+    fn pass(&self, subject: &dyn Subject) -> Pass {
+        match subject.kind() {
+            NetworkKind::Vision => linearised(subject),
             _ => Pass::backward(Loss::Natural),
         }
     }
 }
 
 impl Proxy for SynapticDiversity {
-    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        vec![self.pass(architecture)]
+    fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        vec![self.pass(subject)]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let observed = seen.pass(&self.pass(seen.architecture))?;
-        let (layers, qkv) = match seen.architecture.family().name() {
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let observed = input.pass(&self.pass(input.subject))?;
+        let (layers, qkv) = match input.subject.kind() {
             // Published on fused matrices, every one of them.
-            "gpt2" | "transformer-xl" | "llama" | "recurrent" => {
+            NetworkKind::Decoder | NetworkKind::Recurrent => {
                 if self.qkv.is_some_and(|qkv| qkv != Qkv::Fused) {
-                    return Err(seen.idle("qkv", "its matrices are taken as they are stored (qkv=fused)"));
+                    return Err(input.idle("qkv", "its matrices are taken as they are stored (qkv=fused)"));
                 }
                 (Layers::Linear, Qkv::Fused)
             }
-            _ => (Layers::Attention, joint(&observed, self.qkv, seen)?),
+            NetworkKind::Vision | NetworkKind::Encoder => {
+                (Layers::Attention, joint(&observed, self.qkv, input)?)
+            }
         };
         observed.sum(ABOUT, layers, |layer| diversity(ABOUT, &observed, layer, qkv))
     }

@@ -31,26 +31,26 @@ pub(super) const ABOUT: &About = &About {
 };
 
 /// Feed-forward matrices of encoders and vision transformers, every matrix of a decoder, cells with their word table.
-fn layers(architecture: &Architecture) -> Layers {
-    match architecture.family().name() {
-        "gpt2" | "transformer-xl" | "llama" => Layers::Linear,
-        "recurrent" => Layers::Embedded,
-        _ => Layers::Ffn,
+fn layers(subject: &dyn Subject) -> Layers {
+    match subject.kind() {
+        NetworkKind::Decoder => Layers::Linear,
+        NetworkKind::Recurrent => Layers::Embedded,
+        NetworkKind::Vision | NetworkKind::Encoder => Layers::Ffn,
     }
 }
 
 impl Proxy for SynapticSaliency {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![Pass::backward(Loss::Natural)]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let observed = seen.pass(&Pass::backward(Loss::Natural))?;
-        let mut score = observed.sum(ABOUT, layers(seen.architecture), |layer| Ok(layer.saliency()))?;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let observed = input.pass(&Pass::backward(Loss::Natural))?;
+        let mut score = observed.sum(ABOUT, layers(input.subject), |layer| Ok(layer.saliency()))?;
         if self.skip_first {
             let all = score.terms.len();
             score.terms.retain(|term| !term.name.ends_with("weights.0"));
             if score.terms.len() == all {
-                return Err(seen.idle("skip-first", "it has no cell nodes"));
+                return Err(input.idle("skip-first", "it has no cell nodes"));
             }
             score.value = score.terms.iter().map(|term| term.value).sum();
         }

@@ -29,9 +29,9 @@ pub(super) enum Masked {
 
 impl Masked {
     /// Only GPT-2 has the mask that the released program turns round.
-    pub(super) fn check(self, seen: &ProxyInput) -> Result<()> {
-        match self == Masked::Released && seen.architecture.family().name() != "gpt2" {
-            true => Err(seen.idle("mask", "only GPT-2 has a mask that can be released")),
+    pub(super) fn check(self, input: &ProxyInput) -> Result<()> {
+        match self == Masked::Released && !input.subject.has_finite_mask() {
+            true => Err(input.idle("mask", "only GPT-2 has a mask that can be released")),
             false => Ok(()),
         }
     }
@@ -51,17 +51,17 @@ pub(super) const ABOUT: &About = &About {
 };
 
 /// The pass of both synaptic flows.
-pub(super) fn pass(architecture: &Architecture, mask: Masked) -> Pass {
-    Pass { double: true, leaking: mask == Masked::Released, ..linearised(architecture) }
+pub(super) fn pass(subject: &dyn Subject, mask: Masked) -> Pass {
+    Pass { double: true, leaking: mask == Masked::Released, ..linearised(subject) }
 }
 
 impl Proxy for SynFlow {
-    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        vec![pass(architecture, self.mask)]
+    fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        vec![pass(subject, self.mask)]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        self.mask.check(seen)?;
-        let seen = seen.pass(&pass(seen.architecture, self.mask))?;
-        seen.sum(ABOUT, Layers::Linear, |layer| Ok(layer.saliency()))
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        self.mask.check(input)?;
+        let input = input.pass(&pass(input.subject, self.mask))?;
+        input.sum(ABOUT, Layers::Linear, |layer| Ok(layer.saliency()))
     }
 }

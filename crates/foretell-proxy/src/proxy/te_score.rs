@@ -28,17 +28,17 @@ pub(super) const ABOUT: &About = &About {
     ..About::SHAPE
 };
 
-fn pass(architecture: &Architecture) -> Pass {
-    let loss = linearised(architecture).loss;
+fn pass(subject: &dyn Subject) -> Pass {
+    let loss = linearised(subject).loss;
     Pass { derivative: Derivative::Samples(Fold::Gram, Layers::Named), ..Pass::backward(loss) }
 }
 
 impl Proxy for TeScore {
-    fn needs(&self, architecture: &Architecture) -> Vec<Pass> {
-        vec![pass(architecture)]
+    fn needs(&self, subject: &dyn Subject) -> Vec<Pass> {
+        vec![pass(subject)]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let kernel = &seen.pass(&pass(seen.architecture))?.seen.numbers;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let kernel = &input.pass(&pass(input.subject))?.result.numbers;
         let n = kernel.len().isqrt();
         let eigenvalues = eigenvalues(ABOUT, "kernel", kernel, n)?;
         let (least, most) = (eigenvalues[0], eigenvalues[n - 1]);

@@ -44,15 +44,15 @@ fn pass() -> Pass {
 }
 
 impl Proxy for WPca {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         vec![pass()]
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        if seen.architecture.family().name() == "recurrent" {
-            return seen.undefined(ABOUT, "a recurrent cell has no feed-forward layer");
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        if input.subject.kind() == NetworkKind::Recurrent {
+            return input.undefined(ABOUT, "a recurrent cell has no feed-forward layer");
         }
         let mut terms = Vec::new();
-        for (block, z) in seen
+        for (block, z) in input
             .pass(&pass())?
             .kept(|mark| if let Mark::PreActivation(block) = mark { Some(block) } else { None })
         {
@@ -69,7 +69,7 @@ impl Proxy for WPca {
             terms.push(Term::of(format!("block {block}"), block, f64::from(count)));
         }
         let score = Score::sum(terms);
-        let times = if self.params { seen.architecture.params().total as f64 } else { 1.0 };
+        let times = if self.params { input.subject.params().total as f64 } else { 1.0 };
         Ok(Score { value: times * score.value, ..score })
     }
 }

@@ -24,9 +24,9 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for Width {
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
         let (mut sum, mut blocks) = (0, 0u64);
-        seen.architecture.blocks(&mut |block| {
+        input.subject.blocks(&mut |block| {
             sum += block.width;
             blocks += 1;
         });

@@ -44,9 +44,9 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for ZeroLm {
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
         let (mut attention, mut ffn) = (Vec::new(), Vec::new());
-        seen.architecture.visit(&mut |tensor| {
+        input.subject.tensors(&mut |tensor| {
             let Some((m, n)) = tensor.matrix().filter(|_| tensor.form != Form::Convolution) else { return };
             let capacity = m.max(n) as f64 * tensor.init.variance();
             match tensor.role.part() {

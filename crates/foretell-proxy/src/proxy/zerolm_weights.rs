@@ -36,16 +36,16 @@ pub(super) const ABOUT: &About = &About {
 };
 
 impl Proxy for ZeroLmWeights {
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
         let mut terms = Vec::new();
         for (layers, share) in [(Layers::Attention, self.alpha), (Layers::Ffn, 1.0 - self.alpha)] {
-            for (tensor, weight) in seen.matrices(layers) {
+            for (tensor, weight) in input.matrices(layers) {
                 let capacity = weight.sum(|w| w * w) / weight.rows().min(weight.cols()) as f64;
                 terms.push(Term::of(tensor.name(), tensor.block, share * capacity));
             }
         }
         match terms.is_empty() {
-            true => seen.undefined(ABOUT, "there is neither attention nor a feed-forward layer"),
+            true => input.undefined(ABOUT, "there is neither attention nor a feed-forward layer"),
             false => Ok(Score::sum(terms)),
         }
     }

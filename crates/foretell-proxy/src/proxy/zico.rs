@@ -49,13 +49,13 @@ impl Zico {
 }
 
 impl Proxy for Zico {
-    fn needs(&self, _: &Architecture) -> Vec<Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<Pass> {
         (0..self.batches).map(|part| self.pass(part)).collect()
     }
-    fn score(&self, seen: &ProxyInput) -> Result<Score> {
-        let parts = (0..self.batches).map(|part| seen.pass(&self.pass(part))).collect::<Result<Vec<_>>>()?;
+    fn score(&self, input: &ProxyInput) -> Result<Score> {
+        let parts = (0..self.batches).map(|part| input.pass(&self.pass(part))).collect::<Result<Vec<_>>>()?;
         let (n, mut terms) = (self.batches as f64, Vec::new());
-        for param in seen.layers(Layers::Linear) {
+        for param in input.layers(Layers::Linear) {
             let mut gradients: Vec<Vec<f64>> =
                 parts.iter().map(|part| part.layer(param).gradient.to_vec()).collect();
             if self.accumulate {

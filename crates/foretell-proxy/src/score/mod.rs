@@ -252,11 +252,11 @@ impl Scorer {
         let (single, fine) = (single.as_ref().map(AnyWeights::F32), fine.as_ref().map(AnyWeights::F64));
         let layout = single.or(fine).map(|weights| weights.layout().clone());
         let signals = ProxyInput {
-            architecture,
+            subject: architecture,
             weights: [single.or(fine), fine],
             layout: layout.as_ref(),
             passes: &seen,
-            change: &PassOverrides::default(),
+            pass_overrides: &PassOverrides::default(),
             looked: &AtomicBool::new(false),
             spectra: &draw.spectra,
         };

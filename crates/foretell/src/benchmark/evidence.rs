@@ -5,7 +5,7 @@
 //! from what was measured once for the tables that ship, and from the cache of scores for the user's own.
 
 use super::{Benchmark, SHIPPED, Shipped, baselines};
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Family};
 use crate::proxy::Request;
 use crate::rank;
 use crate::score::{Cache, Cell, Options, Scorer};
@@ -41,7 +41,12 @@ impl Evidence {
 
 /// The evidence for a score on all tables of a family: those in `folder`, and those that ship. A table that cannot be
 /// read is left out: it belongs to somebody else's question.
-pub fn evidence(family: &str, request: &Request, folder: &Path, cache: Option<&Path>) -> Vec<Evidence> {
+pub fn evidence(
+    family: &dyn Family,
+    request: &Request,
+    folder: &Path,
+    cache: Option<&Path>,
+) -> Vec<Evidence> {
     let cache =
         cache.filter(|path| path.is_file() && !reads_shape(request)).and_then(|path| Cache::open(path).ok());
     let Ok(request) = Request::parse(request.label()) else { return Vec::new() };
@@ -50,7 +55,7 @@ pub fn evidence(family: &str, request: &Request, folder: &Path, cache: Option<&P
     let tables = names.iter().filter_map(|name| Some((name, Benchmark::load(folder, name).ok()?)));
     let of_family = tables.flat_map(|(name, table)| {
         let parts = table.by_family().into_iter();
-        let own = |part: &Benchmark| part.architectures.first().is_some_and(|a| a.family().name() == family);
+        let own = |part: &Benchmark| part.architectures.first().is_some_and(|a| a.family().is(family));
         parts.filter(own).map(|part| (name.clone(), part)).collect::<Vec<_>>()
     });
     of_family.filter_map(|(name, part)| of_table(&name, &part, &scorer, folder)).collect()
@@ -67,7 +72,7 @@ fn of_table(name: &str, table: &Benchmark, scorer: &Scorer, folder: &Path) -> Op
     let size: Vec<f64> = rows.iter().map(|(network, _)| network.params().total as f64).collect();
     let live = |request: &Request| {
         let scores: Option<Vec<f64>> =
-            rows.iter().map(|(network, _)| request.of_shape(network).ok()).collect();
+            rows.iter().map(|(network, _)| request.of_shape(*network).ok()).collect();
         rank::close_pair_agreement(&scores?, &truth, &size, CLOSE)
     };
     let counts = baselines(table, &[]).unwrap_or_default();
@@ -109,6 +114,7 @@ fn measured(shipped: &Shipped, request: &Request) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::architecture::family;
     use crate::proxy::CATALOGUE;
 
     /// Those of recurrent cells alone, and one that failed on a table.
@@ -120,7 +126,7 @@ mod tests {
     fn stored_agreement_is_that_of_the_tables() {
         let nowhere = Path::new("no such folder");
         for shipped in SHIPPED {
-            let family = shipped.name.split('-').next().unwrap();
+            let family = family(shipped.name.split('-').next().unwrap()).unwrap();
             for entry in CATALOGUE {
                 let request = Request::parse(entry.about.name).unwrap();
                 let found = evidence(family, &request, nowhere, None);
@@ -141,13 +147,24 @@ mod tests {
     /// NSC orders .28 of close pairs of the short-trained GPT-2s rightly, width .83: said as weak, with the count beside it.
     #[test]
     fn a_weak_score_is_known_as_such() {
-        let found = evidence("gpt2", &Request::parse("nsc").unwrap(), Path::new("no such folder"), None);
+        let found = evidence(
+            family("gpt2").unwrap(),
+            &Request::parse("nsc").unwrap(),
+            Path::new("no such folder"),
+            None,
+        );
         let own = found.iter().find(|found| found.benchmark == "gpt2-pentateuch").unwrap();
         assert!(own.is_weak() && own.agreement.unwrap() < 0.3, "{own:?}");
         let (count, share) = own.best_count.clone().unwrap();
         assert_eq!((count.as_str(), share > 0.8), ("width", true));
         assert!(
-            evidence("vit", &Request::parse("nsc").unwrap(), Path::new("no such folder"), None).is_empty()
+            evidence(
+                family("vit").unwrap(),
+                &Request::parse("nsc").unwrap(),
+                Path::new("no such folder"),
+                None
+            )
+            .is_empty()
         );
     }
 }

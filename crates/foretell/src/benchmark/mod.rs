@@ -20,6 +20,7 @@ use crate::architecture::Architecture;
 use crate::catalogue;
 use crate::error::{Error, Result};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use table::Row;
 
@@ -242,16 +243,11 @@ impl Benchmark {
 
     /// The benchmark split by family, for rankings that compare like with like.
     pub fn by_family(&self) -> Vec<Self> {
-        let mut families: Vec<&str> = self.architectures.iter().map(|a| a.family().name()).collect();
-        families.sort_unstable();
-        families.dedup();
-        let part = |family: &&str| {
-            let rows: Vec<usize> = (0..self.architectures.len())
-                .filter(|i| self.architectures[*i].family().name() == *family)
-                .collect();
-            self.select(&rows)
-        };
-        families.iter().map(part).collect()
+        let mut parts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (row, architecture) in self.architectures.iter().enumerate() {
+            parts.entry(architecture.family().name()).or_default().push(row);
+        }
+        parts.values().map(|rows| self.select(rows)).collect()
     }
 
     /// `n` rows, evenly spread: tables are often sorted.

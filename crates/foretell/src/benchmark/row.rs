@@ -1,7 +1,7 @@
 //! From a table's row to an architecture of one of our spaces, and the counts that the table publishes for it.
 
 use super::table::Row;
-use crate::architecture::{Architecture, Counter, Part};
+use crate::architecture::{Architecture, Counter, Gpt2, NetworkKind, Part};
 use crate::error::{Error, Result};
 use crate::space::{self, preset};
 use serde_json::{Map, Value, json};
@@ -95,21 +95,18 @@ pub(super) fn architecture(row: &Map<String, Value>, hints: &Hints) -> Result<Ar
         .filter(|(key, _)| family.knows(key))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    match family.name() {
-        "vit" if !row.contains_key("head_dim") => {
-            genes.insert("head_dim".into(), Value::Null);
-            genes.entry("relative_position").or_insert(false.into());
-        }
-        "recurrent" => {
-            if let Some(words) = hints.vocabulary {
-                genes.entry("vocab_size").or_insert(words.into());
-            }
-        }
-        "gpt2" | "transformer-xl" if row.get("context_len").and_then(Value::as_u64) == Some(LM1B_TOKENS) => {
-            genes.entry("cutoffs").or_insert(json!(LM1B_CUTOFFS));
-            genes.entry("tie_projs").or_insert(false.into());
-        }
-        _ => {}
+    if family.knows("relative_position") && !row.contains_key("head_dim") {
+        genes.insert("head_dim".into(), Value::Null);
+        genes.entry("relative_position").or_insert(false.into());
+    }
+    if family.card().kind == NetworkKind::Recurrent
+        && let Some(words) = hints.vocabulary
+    {
+        genes.entry("vocab_size").or_insert(words.into());
+    }
+    if family.knows("cutoffs") && row.get("context_len").and_then(Value::as_u64) == Some(LM1B_TOKENS) {
+        genes.entry("cutoffs").or_insert(json!(LM1B_CUTOFFS));
+        genes.entry("tie_projs").or_insert(false.into());
     }
     if let Some((_, classes)) = DATA_SETS.iter().find(|(column, _)| row.contains_key(*column))
         && family.knows("num_classes")
@@ -149,7 +146,7 @@ pub(super) fn counts(place: &str, row: &Map<String, Value>, architecture: &Archi
 /// One published summary of GPT-2 networks counts Transformer-XL layers; such a row is counted as what it counted.
 fn counted_as(row: &Map<String, Value>, architecture: &Architecture) -> Option<Architecture> {
     let attention = row.get("params_attention")?.as_u64()?;
-    if architecture.family().name() != "gpt2" || architecture.params().part(Part::Attention) == attention {
+    if Gpt2::of(architecture).is_none() || architecture.params().part(Part::Attention) == attention {
         return None;
     }
     let mut object = architecture.to_json();

@@ -4,7 +4,7 @@
 //! shape of every tensor, a digest) and its numbers in single precision, so that a file cut short by a kill goes on where
 //! its last whole network ends. It is read from beginning to end: a memory map would need `unsafe` and save nothing.
 
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Subject};
 use crate::error::{Error, Result};
 use crate::proxy::{About, Cost, Proxy, ProxyInput, Request, Score, Sheet, Statistic};
 use crate::score::{Options, Scorer};
@@ -219,7 +219,7 @@ struct Recorder {
 }
 
 impl Proxy for Recorder {
-    fn needs(&self, _: &Architecture) -> Vec<crate::probe::Pass> {
+    fn needs(&self, _: &dyn Subject) -> Vec<crate::probe::Pass> {
         Statistic::ALL.iter().filter_map(|statistic| statistic.pass()).collect()
     }
     fn score(&self, seen: &ProxyInput) -> Result<Score> {
@@ -235,7 +235,7 @@ impl Proxy for Recorder {
             Err(other) => Err(other),
         };
         let lists = Statistic::ALL.iter().map(list).collect::<Result<Vec<_>>>()?;
-        self.sink.lock().expect("no holder panics").insert(seen.architecture.id(), lists);
+        self.sink.lock().expect("no holder panics").insert(seen.subject.id(), lists);
         Ok(Score::default())
     }
 }

@@ -1,16 +1,14 @@
 //! The model card: what the network is, how to load and train it, where it comes from.
 
-use super::Export;
-use super::python::{Task, source};
-use super::sizes::Sizes;
-use crate::architecture::{Architecture, Counter, Part};
+use super::{Export, Sizes};
+use crate::architecture::{Architecture, Counter, NetworkKind, Part};
 
 /// Numbers that the training script reads.
-pub fn constants(a: &Architecture) -> Vec<(&'static str, u64)> {
-    let whole = Sizes::of(a).whole;
+pub fn constants(a: &Architecture, sizes: &Sizes) -> Vec<(&'static str, u64)> {
+    let whole = &sizes.whole;
     let number = |key: &str| whole.get(key).and_then(serde_json::Value::as_u64).unwrap_or(0);
-    match source(a).task {
-        Task::Image => vec![
+    match a.family().card().kind {
+        NetworkKind::Vision => vec![
             ("IMAGE", number("image_size")),
             ("CHANNELS", number("num_channels")),
             ("CLASSES", number("num_labels")),
@@ -20,10 +18,10 @@ pub fn constants(a: &Architecture) -> Vec<(&'static str, u64)> {
 }
 
 pub fn huggingface(export: &Export, auto: &str, custom: bool) -> String {
-    let task = match source(export.architecture).task {
-        Task::Image => "image-classification",
-        Task::Encoder => "fill-mask",
-        Task::Decoder => "text-generation",
+    let task = match export.architecture.family().card().kind {
+        NetworkKind::Vision => "image-classification",
+        NetworkKind::Encoder => "fill-mask",
+        NetworkKind::Decoder | NetworkKind::Recurrent => "text-generation",
     };
     let trust = if custom { ", trust_remote_code=True" } else { "" };
     let about = match custom {
@@ -70,8 +68,8 @@ fn text(export: &Export, about: &str, code: &str) -> String {
     let flops = a.flops(Counter::Exact).unwrap_or(0);
     let origin: String =
         export.origin.iter().map(|(what, which)| format!("| {what} | {} |\n", plain(which))).collect();
-    let train = match source(a).task {
-        Task::Image => {
+    let train = match a.family().card().kind {
+        NetworkKind::Vision => {
             "python train.py --data IMAGES    # a folder per class; without --data made-up images\n"
         }
         _ => "python train.py --data text.txt\n",

@@ -1,8 +1,8 @@
 //! A folder that transformers loads: configuration, code where it has none of its own, weights, card, training script.
 
-use super::python::{Task, source};
-use super::sizes::Sizes;
-use super::{Export, File, Format, Stock, card, pretty, tensors};
+use super::family;
+use super::{Export, File, Format, card, pretty, tensors};
+use crate::architecture::NetworkKind;
 use crate::error::Result;
 use crate::network::Naming;
 use serde_json::{Value, json};
@@ -20,15 +20,21 @@ impl Format for HuggingFace {
     }
 
     fn files(&self, export: &Export) -> Result<Vec<File>> {
-        let (a, source) = (export.architecture, source(export.architecture));
-        let (mut config, mut files, auto) = match Stock::of(a) {
+        let a = export.architecture;
+        let family = family::of(a)?;
+        let source = family.source();
+        let (mut config, mut files, auto) = match family.stock(a) {
             Some(stock) => (stock.config, Vec::new(), stock.auto),
             None => {
-                let (sizes, name, class) = (Sizes::of(a), source.name, source.class);
-                let (heads, auto): (&[&str], _) = match source.task {
-                    Task::Image => (&["ForImageClassification"], "AutoModelForImageClassification"),
-                    Task::Encoder => (&["ForMaskedLM", "ForSequenceClassification"], "AutoModelForMaskedLM"),
-                    Task::Decoder => (&["ForCausalLM", "ForSequenceClassification"], "AutoModelForCausalLM"),
+                let (sizes, name, class) = (family.sizes(a), source.name, source.class);
+                let (heads, auto): (&[&str], _) = match source.kind {
+                    NetworkKind::Vision => (&["ForImageClassification"], "AutoModelForImageClassification"),
+                    NetworkKind::Encoder => {
+                        (&["ForMaskedLM", "ForSequenceClassification"], "AutoModelForMaskedLM")
+                    }
+                    NetworkKind::Decoder | NetworkKind::Recurrent => {
+                        (&["ForCausalLM", "ForSequenceClassification"], "AutoModelForCausalLM")
+                    }
                 };
                 let mut map = json!({"AutoConfig": format!("configuration_foretell_{name}.{class}Config"),
                     "AutoModel": format!("modeling_foretell_{name}.{class}Model")});
@@ -36,7 +42,7 @@ impl Format for HuggingFace {
                     map[format!("AutoModel{head}")] =
                         format!("modeling_foretell_{name}.{class}{head}").into();
                 }
-                let saved = if source.task == Task::Encoder { "Model" } else { heads[0] };
+                let saved = if source.kind == NetworkKind::Encoder { "Model" } else { heads[0] };
                 let mut config = sizes.config();
                 config.insert("model_type".into(), format!("foretell_{name}").into());
                 config.insert("architectures".into(), json!([format!("{class}{saved}")]));
@@ -53,13 +59,16 @@ impl Format for HuggingFace {
         for key in ["dtype", "torch_dtype"] {
             config.insert(key.into(), "float32".into());
         }
-        if source.task == Task::Decoder {
+        if matches!(source.kind, NetworkKind::Decoder | NetworkKind::Recurrent) {
             config.insert("use_cache".into(), (!custom).into());
         }
         files.push(("config.json".to_owned(), pretty(&Value::Object(config))));
         let naming = if custom { Naming::Exported } else { Naming::Stock };
         files.extend(tensors(export, naming)?);
-        files.push(("train.py".to_owned(), source.train(Some(auto), &card::constants(a)).into_bytes()));
+        files.push((
+            "train.py".to_owned(),
+            source.train(Some(auto), &card::constants(a, &family.sizes(a))).into_bytes(),
+        ));
         files.push(("README.md".to_owned(), card::huggingface(export, auto, custom).into_bytes()));
         Ok(files)
     }

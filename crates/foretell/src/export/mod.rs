@@ -4,6 +4,7 @@
 //! come from `config.json` or from one table of numbers, so no name that a user gave can reach code.
 
 mod card;
+mod family;
 mod folder;
 mod huggingface;
 mod json;
@@ -13,6 +14,9 @@ mod sizes;
 mod stock;
 mod timm;
 
+pub use family::{ExportedFamily, register};
+pub use python::Source;
+pub use sizes::Sizes;
 pub use stock::Stock;
 
 use crate::architecture::Architecture;

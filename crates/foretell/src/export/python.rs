@@ -1,17 +1,6 @@
 //! The Python of a family: whole files under `python/`, put together, never filled in.
 
-use crate::architecture::Architecture;
-
-/// What a family's network reads and is trained for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Task {
-    /// Classes of images.
-    Image,
-    /// Masked words, classes of texts.
-    Encoder,
-    /// The next word.
-    Decoder,
-}
+use crate::architecture::NetworkKind;
 
 /// The Python of one family.
 pub struct Source {
@@ -19,43 +8,25 @@ pub struct Source {
     pub name: &'static str,
     /// Beginning of class names.
     pub class: &'static str,
-    /// What it is for.
-    pub task: Task,
-    layers: &'static [&'static str],
+    /// What its networks are.
+    pub kind: NetworkKind,
+    /// Parts of the Python file, its layers first. Each begins with a doc string that says what it is.
+    pub layers: &'static [&'static str],
 }
 
 macro_rules! python {
-    ($($name:literal),*) => { &[$(include_str!(concat!("python/", $name, ".py"))),*] };
+    ($($name:literal),*) => { &[$(include_str!(concat!("../python/", $name, ".py"))),*] };
 }
-
-/// The source of an architecture's family.
-pub fn source(architecture: &Architecture) -> Source {
-    use Task::*;
-    let (name, class, task, layers): (_, _, _, &'static [&'static str]) = match architecture.family().name() {
-        "vit" => ("vit", "Vit", Image, python!("vit", "drop_path")),
-        "pit" => ("pit", "Pit", Image, python!("pit", "drop_path")),
-        "shunted" => ("shunted", "Shunted", Image, python!("shunted", "drop_path")),
-        "bert" => ("bert", "Bert", Encoder, python!("bert", "encoder")),
-        "flexibert" => ("flexibert", "FlexiBert", Encoder, python!("flexibert", "encoder")),
-        "gpt2" => ("gpt2", "Gpt2", Decoder, python!("gpt2", "adaptive")),
-        "transformer-xl" => {
-            ("transformer_xl", "TransformerXl", Decoder, python!("transformer_xl", "adaptive"))
-        }
-        "recurrent" => ("recurrent", "Recurrent", Decoder, python!("recurrent")),
-        "llama" => ("llama", "Llama", Decoder, python!("llama")),
-        other => unreachable!("{other} is in the catalogue of families but has no Python"),
-    };
-    Source { name, class, task, layers }
-}
+pub(super) use python;
 
 impl Source {
     /// The network behind the interface of transformers.
     pub fn modeling(&self) -> String {
         let base = include_str!("python/hf_base.py");
-        let heads = match self.task {
-            Task::Image => include_str!("python/hf_image.py"),
-            Task::Encoder => include_str!("python/hf_encoder.py"),
-            Task::Decoder => include_str!("python/hf_decoder.py"),
+        let heads = match self.kind {
+            NetworkKind::Vision => include_str!("python/hf_image.py"),
+            NetworkKind::Encoder => include_str!("python/hf_encoder.py"),
+            NetworkKind::Decoder | NetworkKind::Recurrent => include_str!("python/hf_decoder.py"),
         };
         self.named(&assemble(self.layers[0], "", &[self.layers, &[base, heads]].concat()))
     }
@@ -78,14 +49,16 @@ impl Source {
     /// The script that trains it. `auto` names the class of transformers that loads it; none: the file beside it does.
     pub fn train(&self, auto: Option<&str>, constants: &[(&str, u64)]) -> String {
         let text = include_str!("python/train_text.py");
-        let (task, read): (&str, &[&str]) = match self.task {
-            Task::Image => (include_str!("python/train_image.py"), &[]),
-            Task::Encoder => (include_str!("python/train_encoder.py"), &[text]),
-            Task::Decoder => (include_str!("python/train_decoder.py"), &[text]),
+        let (task, read): (&str, &[&str]) = match self.kind {
+            NetworkKind::Vision => (include_str!("python/train_image.py"), &[]),
+            NetworkKind::Encoder => (include_str!("python/train_encoder.py"), &[text]),
+            NetworkKind::Decoder | NetworkKind::Recurrent => {
+                (include_str!("python/train_decoder.py"), &[text])
+            }
         };
-        let load = match (auto, self.task) {
+        let load = match (auto, self.kind) {
             (Some(_), _) => include_str!("python/train_huggingface.py"),
-            (None, Task::Encoder) => include_str!("python/train_pytorch_encoder.py"),
+            (None, NetworkKind::Encoder) => include_str!("python/train_pytorch_encoder.py"),
             (None, _) => include_str!("python/train_pytorch.py"),
         };
         let constants: String = constants.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();

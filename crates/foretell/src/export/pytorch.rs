@@ -1,7 +1,6 @@
 //! One plain file with all layers and sizes, and its weights: nothing but torch is needed.
 
-use super::python::source;
-use super::sizes::Sizes;
+use super::family;
 use super::{Export, File, Format, card, tensors};
 use crate::error::Result;
 use crate::network::Naming;
@@ -19,11 +18,13 @@ impl Format for PyTorch {
     }
 
     fn files(&self, export: &Export) -> Result<Vec<File>> {
-        let (a, source) = (export.architecture, source(export.architecture));
+        let a = export.architecture;
+        let family = family::of(a)?;
+        let source = family.source();
         let mut files = vec![
-            ("model.py".to_owned(), source.model(&Sizes::of(a).literal(), false).into_bytes()),
+            ("model.py".to_owned(), source.model(&family.sizes(a).literal(), false).into_bytes()),
             ("README.md".to_owned(), card::pytorch(export).into_bytes()),
-            ("train.py".to_owned(), source.train(None, &card::constants(a)).into_bytes()),
+            ("train.py".to_owned(), source.train(None, &card::constants(a, &family.sizes(a))).into_bytes()),
         ];
         files.extend(tensors(export, Naming::Module)?);
         Ok(files)

@@ -1,8 +1,8 @@
 //! A vision transformer as a registered model of timm.
 
-use super::python::{Task, source};
-use super::sizes::Sizes;
+use super::family;
 use super::{Export, File, Format, card, tensors};
+use crate::architecture::NetworkKind;
 use crate::error::{Error, Result};
 use crate::network::Naming;
 
@@ -19,14 +19,16 @@ impl Format for Timm {
     }
 
     fn files(&self, export: &Export) -> Result<Vec<File>> {
-        let (a, source) = (export.architecture, source(export.architecture));
-        if source.task != Task::Image {
+        let a = export.architecture;
+        let family = family::of(a)?;
+        let source = family.source();
+        if source.kind != NetworkKind::Vision {
             let message =
                 format!("holds vision transformers, not {}: take huggingface or pytorch", a.family().name());
             return Err(Error::input("timm", message));
         }
         let mut files = vec![
-            ("model.py".to_owned(), source.model(&Sizes::of(a).literal(), true).into_bytes()),
+            ("model.py".to_owned(), source.model(&family.sizes(a).literal(), true).into_bytes()),
             ("README.md".to_owned(), card::timm(export, source.name).into_bytes()),
         ];
         files.extend(tensors(export, Naming::Module)?);

@@ -4,6 +4,7 @@ use super::chart::Chart;
 use super::text::{escape, grouped, prose, short};
 use super::{MARK, Subject};
 use super::{agreement, drawing, front, history, reproduce, verified};
+use crate::architecture::Positions;
 use crate::error::Result;
 use crate::study::Objective;
 
@@ -98,7 +99,7 @@ impl Subject<'_> {
         let genes = self.space.write(architecture);
         let plain = super::text::gene_list(&genes).into_iter().filter(|gene| !gene.2);
         let head = plain.map(|(key, value, _)| format!("{key} {value}")).collect::<Vec<_>>().join(", ");
-        let caption = if architecture.family().name() == "recurrent" {
+        let caption = if architecture.family().card().positions == Positions::Nodes {
             format!("{head}. Each row is a node of the cell, as wide as its number of weights.")
         } else {
             format!(

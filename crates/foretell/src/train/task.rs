@@ -1,7 +1,7 @@
 //! What a network learns.
 
 use super::Recipe;
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, NetworkKind};
 use crate::data::Data;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -27,15 +27,16 @@ pub enum Task {
 impl Task {
     /// What suits a family: masked tokens for encoders.
     pub fn usual(architecture: &Architecture) -> Result<Self> {
-        Ok(match architecture.family().name() {
-            "gpt2" | "transformer-xl" | "recurrent" | "llama" => Task::Language,
-            "bert" | "flexibert" => Task::Masked,
-            "vit" | "pit" => Task::Classify,
-            other => {
-                let message =
-                    "cannot be trained here: its batch normalisation keeps no statistics for evaluation";
-                return Err(Error::input(other, message));
-            }
+        if let Some(reason) = architecture.family().untrainable() {
+            return Err(Error::input(
+                architecture.family().name(),
+                format!("cannot be trained here: {reason}"),
+            ));
+        }
+        Ok(match architecture.family().card().kind {
+            NetworkKind::Decoder | NetworkKind::Recurrent => Task::Language,
+            NetworkKind::Encoder => Task::Masked,
+            NetworkKind::Vision => Task::Classify,
         })
     }
 
@@ -47,7 +48,7 @@ impl Task {
             (Some(task), usual) if task == usual => Ok(task),
             (Some(Task::Replaced), Task::Masked) => Ok(Task::Replaced),
             (Some(task), _) => {
-                let message = format!("{task:?} is nothing that a {} learns", architecture.family().name());
+                let message = format!("a {} network cannot learn {task:?}", architecture.family().name());
                 Err(Error::input("recipe, task", message))
             }
         }

@@ -162,3 +162,57 @@ fn rust_files(folder: &Path) -> Vec<std::path::PathBuf> {
         .filter(|path| path.extension().is_some_and(|e| e == "rs"))
         .collect()
 }
+
+/// Families own their facts: outside a family's own files nobody asks which family an architecture is of by its name.
+/// What is compared is the kind of network, a fact that the family states, or two families with each other.
+#[test]
+fn families_are_not_told_apart_by_name() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let names: Vec<String> =
+        foretell::architecture::FAMILIES.iter().map(|family| format!("\"{}\"", family.name())).collect();
+    let own: Vec<String> = names.iter().map(|name| name.trim_matches('"').replace('-', "_")).collect();
+    let sources = [
+        "foretell-core",
+        "foretell-engine",
+        "foretell-network",
+        "foretell-proxy",
+        "foretell",
+        "foretell-cli",
+    ]
+    .iter()
+    .flat_map(|name| rust_files(&crates.join(name).join("src")));
+    let (mut looked, mut found) = (0, Vec::new());
+    for file in sources {
+        let stem = file.file_stem().unwrap().to_str().unwrap().to_owned();
+        if own.contains(&stem) || stem == "tests" {
+            continue;
+        }
+        looked += 1;
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        for (number, line) in code.lines().enumerate() {
+            let line = line.split("//").next().unwrap();
+            let asks = line.contains(".name()") && (line.contains("family()") || line.contains("family."));
+            let compares = ["==", "!=", "match ", "matches!"].iter().any(|word| line.contains(word));
+            // An arm or a comparison of a literal, wherever the name came from.
+            let arm = names
+                .iter()
+                .any(|name| line.contains(name.as_str()) && (line.contains("=>") || line.contains("==")));
+            if asks && compares || arm {
+                found.push(format!("{}:{}: {}", file.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    let allowed = |line: &String| ALLOWED.iter().any(|(file, _)| line.contains(file));
+    found.retain(|line| !allowed(line));
+    assert!(looked > 200, "only {looked} files were looked at");
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Files that name families for another reason.
+const ALLOWED: [(&str, &str); 4] = [
+    ("architecture/family.rs", "compares two families, which is what their names are for"),
+    ("foretell/src/hub.rs", "model types of transformers that are spelled like families"),
+    ("benchmark/row.rs", "tells from the columns of a table which family it holds"),
+    ("benchmark/mod.rs", "counts the rows of each family"),
+];

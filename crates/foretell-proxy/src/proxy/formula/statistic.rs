@@ -81,7 +81,7 @@ impl Statistic {
     }
 
     /// The list of a network; one that has none is an error.
-    pub fn elements<'a>(self, seen: &ProxyInput<'a>) -> Result<Vec<Element<'a>>> {
+    pub fn elements<'a>(self, input: &ProxyInput<'a>) -> Result<Vec<Element<'a>>> {
         let stored = |tensor: &Tensor, view: View<'a>| Element {
             name: tensor.name(),
             block: tensor.block,
@@ -89,10 +89,10 @@ impl Statistic {
             lead: view.rows(),
         };
         let elements: Vec<Element> = match self.pass() {
-            None => seen.matrices(Layers::Linear).map(|(tensor, view)| stored(tensor, view)).collect(),
+            None => input.matrices(Layers::Linear).map(|(tensor, view)| stored(tensor, view)).collect(),
             Some(pass) => {
-                let observed = seen.pass(&pass)?;
-                let batch = observed.seen.batch;
+                let observed = input.pass(&pass)?;
+                let batch = observed.result.batch;
                 let kept = |name: String, block: Option<u32>, view: View<'a>| {
                     let whole = view.len().is_multiple_of(batch.max(1)) && batch > 0;
                     Element { name, block, view, lead: if whole { batch } else { view.rows() } }
@@ -143,7 +143,7 @@ impl Statistic {
             }
         };
         if elements.is_empty() {
-            return seen.undefined(super::ABOUT, format!("there is no {}", self.name()));
+            return input.undefined(super::ABOUT, format!("there is no {}", self.name()));
         }
         let flat = |element: &Element| element.view.sum(f64::abs) == 0.0;
         if matches!(self, Statistic::Gradient | Statistic::Jacobian) && elements.iter().all(flat) {

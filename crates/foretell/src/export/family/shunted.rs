@@ -1,0 +1,36 @@
+//! Shunted vision transformers in Python.
+
+use super::{DROP_PATH, ExportedFamily, Sizes};
+use crate::architecture::{Architecture, Family, Shunted, families};
+use crate::export::python::{Source, python};
+use serde_json::{Value, json};
+
+/// See the [module documentation](self).
+pub struct Exported;
+
+impl ExportedFamily for Exported {
+    fn family(&self) -> &'static dyn Family {
+        &families::shunted::Family
+    }
+    fn source(&self) -> Source {
+        Source {
+            name: "shunted",
+            class: "Shunted",
+            kind: self.family().card().kind,
+            layers: python!("shunted", "drop_path"),
+        }
+    }
+    fn sizes(&self, a: &Architecture) -> Sizes {
+        Sizes::new(sizes(Shunted(a)), Vec::new())
+    }
+}
+
+fn sizes(v: Shunted) -> Value {
+    let stages = |f: &dyn Fn(usize) -> u64| (0..4).map(f).collect::<Vec<_>>();
+    json!({
+        "image_size": v.image_size(), "num_channels": v.channels(), "num_labels": v.num_classes(), "stem_convs": v.stem_convs(),
+        "hidden_sizes": stages(&|s| v.width(s)), "num_attention_heads": stages(&|s| v.num_heads(s)),
+        "intermediate_sizes": stages(&|s| v.ffn(s)), "sr_ratios": stages(&|s| v.sr_ratio(s)), "depths": stages(&|s| v.depth(s)),
+        "layer_norm_eps": 1e-6, "drop_path_rate": DROP_PATH,
+    })
+}
