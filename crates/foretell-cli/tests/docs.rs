@@ -66,7 +66,7 @@ impl Helps {
                 break;
             }
             if !help.commands.contains(word) {
-                return (!pending(word)).then(|| format!("there is no command '{path} {word}'"));
+                return (!pending(word)).then(|| format!("there is no command 'foretell{path} {word}'"));
             }
             path = format!("{path} {word}");
             help = self.of(path.trim());
