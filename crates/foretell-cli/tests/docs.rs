@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use support::Folder;
 
 /// Documented commands and options that the program does not have yet. Empty once it has them.
-const PENDING: &[&str] = &["completions", "man", "path", "--quiet", "--verbose", "--dry-run", "--out"];
+const PENDING: &[&str] =
+    &["completions", "man", "path", "--quiet", "--verbose", "--no-config", "--dry-run", "--out", "--yes"];
 
 /// The commands and long options that a help text lists.
 #[derive(Clone)]
