@@ -29,7 +29,7 @@ pub use llama::Llama;
 pub use pit::Pit;
 pub use recurrent::{Input, Node, Op, Recipe, Recurrent};
 pub use shunted::Shunted;
-pub use tensor::{Form, Init, Params, Part, Role, Tensor, Visitor};
+pub use tensor::{Form, Init, Names, Params, Part, Role, Tensor, Visitor};
 pub use transformer_xl::TransformerXl;
 pub use vit::Vit;
 
@@ -39,6 +39,20 @@ use serde_json::{Map, Value};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+
+/// What the tensors of each family are called: the one list that weight files, initialisation and forward passes go by.
+pub mod names {
+    pub use super::adaptive::names as adaptive;
+    pub use super::bert::names as bert;
+    pub use super::flexibert::names as flexibert;
+    pub use super::gpt2::names as gpt2;
+    pub use super::llama::names as llama;
+    pub use super::pit::names as pit;
+    pub use super::recurrent::names as recurrent;
+    pub use super::shunted::names as shunted;
+    pub use super::transformer_xl::names as transformer_xl;
+    pub use super::vit::names as vit;
+}
 
 /// Every family, in the order they are listed.
 pub const FAMILIES: &[&dyn Family] = &[
