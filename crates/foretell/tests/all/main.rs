@@ -12,6 +12,7 @@ mod golden;
 mod hub;
 mod layers;
 mod memory;
+mod names;
 mod oracle;
 mod probe;
 mod properties;
