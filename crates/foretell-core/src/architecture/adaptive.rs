@@ -22,6 +22,18 @@ pub struct Adaptive {
     pub tied: bool,
 }
 
+/// What the tensors are called.
+#[allow(missing_docs, reason = "a constant says what the layer is, its text what files call it")]
+pub mod names {
+    use crate::architecture::Names;
+
+    pub const TABLE: &str = "model.transformer.wte.emb_layers.{}.weight";
+    pub const PROJECTION: Names = ["model.transformer.wte.emb_projs.{}", ""];
+    pub const WORD_BIAS: &str = "model.lm_head.out_layers_biases.{}";
+    pub const OUT_PROJECTION: Names = ["model.lm_head.out_projs.{}", ""];
+    pub const ENTRIES: Names = ["model.lm_head.cluster_weight", "model.lm_head.cluster_bias"];
+}
+
 const NORMAL: Init = Init::Normal(0.02);
 const PROJECTION: Init = Init::Normal(0.01);
 
@@ -69,29 +81,22 @@ impl Adaptive {
     pub fn weights(&self, w: &mut Visitor) {
         for (i, (words, width)) in self.tables().enumerate() {
             w.index([i, 0]);
-            w.table("model.transformer.wte.emb_layers.{}.weight", Role::Embedding, &[words, width], NORMAL);
+            w.table(names::TABLE, Role::Embedding, &[words, width], NORMAL);
             if self.projected() {
-                let names = ["model.transformer.wte.emb_projs.{}", ""];
-                w.linear(names, Role::EmbeddingProjection, (width, self.model), PROJECTION);
+                w.linear(names::PROJECTION, Role::EmbeddingProjection, (width, self.model), PROJECTION);
             }
         }
         for (i, (words, width)) in self.tables().enumerate() {
             w.index([i, 0]);
-            w.table("model.lm_head.out_layers_biases.{}", Role::Head, &[words], Init::Zeros);
+            w.table(names::WORD_BIAS, Role::Head, &[words], Init::Zeros);
             if self.projected() && (i == 0 || !self.tied) {
-                w.linear_transposed(
-                    ["model.lm_head.out_projs.{}", ""],
-                    Role::Head,
-                    (self.model, width),
-                    PROJECTION,
-                );
+                w.linear_transposed(names::OUT_PROJECTION, Role::Head, (self.model, width), PROJECTION);
             }
         }
         let further = self.clusters().count() as u64 - 1;
         if further > 0 {
             w.index([0, 0]);
-            let names = ["model.lm_head.cluster_weight", "model.lm_head.cluster_bias"];
-            w.linear(names, Role::Head, (self.embed, further), NORMAL);
+            w.linear(names::ENTRIES, Role::Head, (self.embed, further), NORMAL);
         }
     }
 

@@ -33,6 +33,34 @@ schema! {
 
 const NORMAL: Init = Init::Normal(0.02);
 
+/// What the tensors are called.
+#[allow(missing_docs, reason = "a constant says what the layer is, its text what files call it")]
+pub mod names {
+    use crate::architecture::Names;
+
+    pub const WORDS: &str = "embeddings.word_embeddings.weight";
+    pub const POSITIONS: &str = "embeddings.position_embeddings.weight";
+    pub const SEGMENTS: &str = "embeddings.token_type_embeddings.weight";
+    pub const EMBEDDING_NORM: Names = ["embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"];
+    pub const POOLER: Names = ["pooler.dense.weight", "pooler.dense.bias"];
+    pub const QKV: [Names; 3] = [
+        ["encoder.layer.{}.attention.self.query.weight", "encoder.layer.{}.attention.self.query.bias"],
+        ["encoder.layer.{}.attention.self.key.weight", "encoder.layer.{}.attention.self.key.bias"],
+        ["encoder.layer.{}.attention.self.value.weight", "encoder.layer.{}.attention.self.value.bias"],
+    ];
+    pub const MIXED: Names =
+        ["encoder.layer.{}.attention.output.dense.weight", "encoder.layer.{}.attention.output.dense.bias"];
+    pub const MIXED_NORM: Names = [
+        "encoder.layer.{}.attention.output.LayerNorm.weight",
+        "encoder.layer.{}.attention.output.LayerNorm.bias",
+    ];
+    pub const FFN_IN: Names =
+        ["encoder.layer.{}.intermediate.dense.weight", "encoder.layer.{}.intermediate.dense.bias"];
+    pub const FFN_OUT: Names = ["encoder.layer.{}.output.dense.weight", "encoder.layer.{}.output.dense.bias"];
+    pub const FFN_NORM: Names =
+        ["encoder.layer.{}.output.LayerNorm.weight", "encoder.layer.{}.output.LayerNorm.bias"];
+}
+
 /// See the [module documentation](self).
 pub struct Family;
 
@@ -65,68 +93,24 @@ impl super::Family for Family {
     fn outside(&self, a: &Architecture, w: &mut Visitor) {
         let v = Bert(a);
         let h = v.hidden_size();
-        w.table("embeddings.word_embeddings.weight", Role::Embedding, &[v.vocab_size(), h], NORMAL);
-        w.table("embeddings.position_embeddings.weight", Role::Position, &[v.context_len(), h], NORMAL);
-        w.table(
-            "embeddings.token_type_embeddings.weight",
-            Role::Embedding,
-            &[v.type_vocab_size(), h],
-            NORMAL,
-        );
-        w.norm(["embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"], Role::Embedding, h);
-        w.linear(["pooler.dense.weight", "pooler.dense.bias"], Role::Head, (h, h), NORMAL);
+        w.table(names::WORDS, Role::Embedding, &[v.vocab_size(), h], NORMAL);
+        w.table(names::POSITIONS, Role::Position, &[v.context_len(), h], NORMAL);
+        w.table(names::SEGMENTS, Role::Embedding, &[v.type_vocab_size(), h], NORMAL);
+        w.norm(names::EMBEDDING_NORM, Role::Embedding, h);
+        w.linear(names::POOLER, Role::Head, (h, h), NORMAL);
     }
     fn position(&self, a: &Architecture, i: usize, w: &mut Visitor) {
         let v = Bert(a);
         let (h, f) = (v.hidden_size(), v.ffn_dim(i));
         w.enter(i, [i, 0]);
-        for (names, role) in [
-            (
-                [
-                    "encoder.layer.{}.attention.self.query.weight",
-                    "encoder.layer.{}.attention.self.query.bias",
-                ],
-                Role::Query,
-            ),
-            (
-                ["encoder.layer.{}.attention.self.key.weight", "encoder.layer.{}.attention.self.key.bias"],
-                Role::Key,
-            ),
-            (
-                [
-                    "encoder.layer.{}.attention.self.value.weight",
-                    "encoder.layer.{}.attention.self.value.bias",
-                ],
-                Role::Value,
-            ),
-            (
-                [
-                    "encoder.layer.{}.attention.output.dense.weight",
-                    "encoder.layer.{}.attention.output.dense.bias",
-                ],
-                Role::AttentionOut,
-            ),
-        ] {
+        for (names, role) in names::QKV.into_iter().zip([Role::Query, Role::Key, Role::Value]) {
             w.linear(names, role, (h, h), NORMAL);
         }
-        let norm = [
-            "encoder.layer.{}.attention.output.LayerNorm.weight",
-            "encoder.layer.{}.attention.output.LayerNorm.bias",
-        ];
-        w.norm(norm, Role::Norm, h);
-        let fc1 = ["encoder.layer.{}.intermediate.dense.weight", "encoder.layer.{}.intermediate.dense.bias"];
-        w.linear(fc1, Role::FfnIn, (h, f), NORMAL);
-        w.linear(
-            ["encoder.layer.{}.output.dense.weight", "encoder.layer.{}.output.dense.bias"],
-            Role::FfnOut,
-            (f, h),
-            NORMAL,
-        );
-        w.norm(
-            ["encoder.layer.{}.output.LayerNorm.weight", "encoder.layer.{}.output.LayerNorm.bias"],
-            Role::Norm,
-            h,
-        );
+        w.linear(names::MIXED, Role::AttentionOut, (h, h), NORMAL);
+        w.norm(names::MIXED_NORM, Role::Norm, h);
+        w.linear(names::FFN_IN, Role::FfnIn, (h, f), NORMAL);
+        w.linear(names::FFN_OUT, Role::FfnOut, (f, h), NORMAL);
+        w.norm(names::FFN_NORM, Role::Norm, h);
     }
 
     fn flops_outside(&self, a: &Architecture, _: Counter) -> u128 {

@@ -111,6 +111,58 @@ impl FlexiBert<'_> {
 
 const NORMAL: Init = Init::Normal(0.02);
 
+/// What the tensors are called. Embeddings, and how a layer ends, are as in BERT.
+#[allow(missing_docs, reason = "a constant says what the layer is, its text what files call it")]
+pub mod names {
+    use crate::architecture::Names;
+    pub use crate::architecture::bert::names::{
+        EMBEDDING_NORM, FFN_NORM, FFN_OUT, POSITIONS, SEGMENTS, WORDS,
+    };
+
+    pub const PROJECT: Names = ["embeddings_project.weight", "embeddings_project.bias"];
+    pub const QKV: [Names; 3] = [
+        [
+            "encoder.layer.{}.operation.operation.query.weight",
+            "encoder.layer.{}.operation.operation.query.bias",
+        ],
+        ["encoder.layer.{}.operation.operation.key.weight", "encoder.layer.{}.operation.operation.key.bias"],
+        [
+            "encoder.layer.{}.operation.operation.value.weight",
+            "encoder.layer.{}.operation.operation.value.bias",
+        ],
+    ];
+    pub const MULTIPLIER: Names = ["encoder.layer.{}.operation.operation.weight.weight", ""];
+    pub const TRANSFORM: Names = [
+        "encoder.layer.{}.operation.operation.input.weight",
+        "encoder.layer.{}.operation.operation.input.bias",
+    ];
+    pub const DEPTHWISE: &str = "encoder.layer.{}.operation.operation.key_conv_attn_layer.depthwise.weight";
+    pub const POINTWISE: Names = [
+        "encoder.layer.{}.operation.operation.key_conv_attn_layer.pointwise.weight",
+        "encoder.layer.{}.operation.operation.key_conv_attn_layer.bias",
+    ];
+    pub const KERNELS: Names = [
+        "encoder.layer.{}.operation.operation.conv_kernel_layer.weight",
+        "encoder.layer.{}.operation.operation.conv_kernel_layer.bias",
+    ];
+    pub const SPANS: Names = [
+        "encoder.layer.{}.operation.operation.conv_out_layer.weight",
+        "encoder.layer.{}.operation.operation.conv_out_layer.bias",
+    ];
+    pub const MIXED: Names =
+        ["encoder.layer.{}.operation.output.dense.weight", "encoder.layer.{}.operation.output.dense.bias"];
+    pub const MIXED_NORM: Names = [
+        "encoder.layer.{}.operation.output.LayerNorm.weight",
+        "encoder.layer.{}.operation.output.LayerNorm.bias",
+    ];
+    pub const FFN_IN: Names =
+        ["encoder.layer.{}.intermediate.dense_in.weight", "encoder.layer.{}.intermediate.dense_in.bias"];
+    pub const FFN_MID: Names = [
+        "encoder.layer.{}.intermediate.dense_list.{}.weight",
+        "encoder.layer.{}.intermediate.dense_list.{}.bias",
+    ];
+}
+
 /// See the [module documentation](self).
 pub struct Family;
 
@@ -162,132 +214,64 @@ impl super::Family for Family {
     fn outside(&self, a: &Architecture, w: &mut Visitor) {
         let v = FlexiBert(a);
         let (e, h) = (v.embedding_size(), v.h());
-        w.table("embeddings.word_embeddings.weight", Role::Embedding, &[v.vocab_size(), e], NORMAL);
-        w.table("embeddings.position_embeddings.weight", Role::Position, &[v.context_len(), e], NORMAL);
-        w.table(
-            "embeddings.token_type_embeddings.weight",
-            Role::Embedding,
-            &[v.type_vocab_size(), e],
-            NORMAL,
-        );
-        w.norm(["embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"], Role::Embedding, e);
+        w.table(names::WORDS, Role::Embedding, &[v.vocab_size(), e], NORMAL);
+        w.table(names::POSITIONS, Role::Position, &[v.context_len(), e], NORMAL);
+        w.table(names::SEGMENTS, Role::Embedding, &[v.type_vocab_size(), e], NORMAL);
+        w.norm(names::EMBEDDING_NORM, Role::Embedding, e);
         if e != h {
-            let names = ["embeddings_project.weight", "embeddings_project.bias"];
-            w.linear(names, Role::EmbeddingProjection, (e, h), NORMAL);
+            w.linear(names::PROJECT, Role::EmbeddingProjection, (e, h), NORMAL);
         }
     }
     fn position(&self, a: &Architecture, i: usize, w: &mut Visitor) {
         let v = FlexiBert(a);
         let h = v.h();
         w.enter(i, [i, 0]);
-        const QKV: [([&str; 2], Role); 3] = [
-            (
-                [
-                    "encoder.layer.{}.operation.operation.query.weight",
-                    "encoder.layer.{}.operation.operation.query.bias",
-                ],
-                Role::Query,
-            ),
-            (
-                [
-                    "encoder.layer.{}.operation.operation.key.weight",
-                    "encoder.layer.{}.operation.operation.key.bias",
-                ],
-                Role::Key,
-            ),
-            (
-                [
-                    "encoder.layer.{}.operation.operation.value.weight",
-                    "encoder.layer.{}.operation.operation.value.bias",
-                ],
-                Role::Value,
-            ),
-        ];
+        let qkv = |w: &mut Visitor, width| {
+            for (names, role) in names::QKV.into_iter().zip([Role::Query, Role::Key, Role::Value]) {
+                w.linear(names, role, (h, width), NORMAL);
+            }
+        };
         let output = |w: &mut Visitor| {
-            let dense = [
-                "encoder.layer.{}.operation.output.dense.weight",
-                "encoder.layer.{}.operation.output.dense.bias",
-            ];
-            w.linear(dense, Role::AttentionOut, (h, h), NORMAL);
-            let norm = [
-                "encoder.layer.{}.operation.output.LayerNorm.weight",
-                "encoder.layer.{}.operation.output.LayerNorm.bias",
-            ];
-            w.norm(norm, Role::Norm, h);
+            w.linear(names::MIXED, Role::AttentionOut, (h, h), NORMAL);
+            w.norm(names::MIXED_NORM, Role::Norm, h);
         };
         match v.mixer(i) {
             mixer @ (Mixer::Attention | Mixer::Multiplicative) => {
-                QKV.iter().for_each(|(names, role)| w.linear(*names, *role, (h, h), NORMAL));
+                qkv(w, h);
                 if mixer == Mixer::Multiplicative {
-                    w.linear(
-                        ["encoder.layer.{}.operation.operation.weight.weight", ""],
-                        Role::QueryMultiplier,
-                        (h, h),
-                        NORMAL,
-                    );
+                    w.linear(names::MULTIPLIER, Role::QueryMultiplier, (h, h), NORMAL);
                 }
                 output(w);
             }
             Mixer::Fourier | Mixer::Cosine => {
-                let names = [
-                    "encoder.layer.{}.operation.operation.input.weight",
-                    "encoder.layer.{}.operation.operation.input.bias",
-                ];
-                w.linear(names, Role::Transform, (h, h), NORMAL);
+                w.linear(names::TRANSFORM, Role::Transform, (h, h), NORMAL);
             }
             Mixer::Span { kernel } => {
                 let (heads, half) = v.span_heads(i);
-                QKV.iter().for_each(|(names, role)| w.linear(*names, *role, (h, half), NORMAL));
-                let depthwise = "encoder.layer.{}.operation.operation.key_conv_attn_layer.depthwise.weight";
-                w.convolution([depthwise, ""], Role::SpanConvolution, &[h, 1, kernel], NORMAL);
-                let pointwise = "encoder.layer.{}.operation.operation.key_conv_attn_layer.pointwise.weight";
+                qkv(w, half);
+                w.convolution([names::DEPTHWISE, ""], Role::SpanConvolution, &[h, 1, kernel], NORMAL);
+                let [pointwise, bias] = names::POINTWISE;
                 w.convolution([pointwise, ""], Role::SpanConvolution, &[half, h, 1], NORMAL);
-                let bias = "encoder.layer.{}.operation.operation.key_conv_attn_layer.bias";
                 w.table(bias, Role::SpanConvolution, &[half, 1], Init::Zeros);
-                let kernels = [
-                    "encoder.layer.{}.operation.operation.conv_kernel_layer.weight",
-                    "encoder.layer.{}.operation.operation.conv_kernel_layer.bias",
-                ];
-                w.linear(kernels, Role::SpanConvolution, (half, heads * kernel), NORMAL);
-                let values = [
-                    "encoder.layer.{}.operation.operation.conv_out_layer.weight",
-                    "encoder.layer.{}.operation.operation.conv_out_layer.bias",
-                ];
-                w.linear(values, Role::SpanConvolution, (h, half), NORMAL);
+                w.linear(names::KERNELS, Role::SpanConvolution, (half, heads * kernel), NORMAL);
+                w.linear(names::SPANS, Role::SpanConvolution, (h, half), NORMAL);
                 output(w);
             }
         }
         let mut from = h;
         for (n, to) in v.ffn(i).enumerate() {
             if n == 0 {
-                let names = [
-                    "encoder.layer.{}.intermediate.dense_in.weight",
-                    "encoder.layer.{}.intermediate.dense_in.bias",
-                ];
-                w.linear(names, Role::FfnIn, (from, to), NORMAL);
+                w.linear(names::FFN_IN, Role::FfnIn, (from, to), NORMAL);
             } else {
                 w.enter(i, [i, n - 1]);
-                let names = [
-                    "encoder.layer.{}.intermediate.dense_list.{}.weight",
-                    "encoder.layer.{}.intermediate.dense_list.{}.bias",
-                ];
-                w.linear(names, Role::FfnMid, (from, to), NORMAL);
+                w.linear(names::FFN_MID, Role::FfnMid, (from, to), NORMAL);
             }
             from = to;
         }
         // Out of the stack: what follows has one index again.
         w.enter(i, [i, 0]);
-        w.linear(
-            ["encoder.layer.{}.output.dense.weight", "encoder.layer.{}.output.dense.bias"],
-            Role::FfnOut,
-            (from, h),
-            NORMAL,
-        );
-        w.norm(
-            ["encoder.layer.{}.output.LayerNorm.weight", "encoder.layer.{}.output.LayerNorm.bias"],
-            Role::Norm,
-            h,
-        );
+        w.linear(names::FFN_OUT, Role::FfnOut, (from, h), NORMAL);
+        w.norm(names::FFN_NORM, Role::Norm, h);
     }
 
     fn flops_outside(&self, a: &Architecture, _: Counter) -> u128 {

@@ -66,6 +66,25 @@ impl Gpt2<'_> {
     }
 }
 
+/// What the tensors are called. Those of the adaptive vocabulary are its own; a plain head has its first table.
+#[allow(missing_docs, reason = "a constant says what the layer is, its text what files call it")]
+pub mod names {
+    use crate::architecture::Names;
+    pub use crate::architecture::adaptive::names::TABLE as WORDS;
+
+    pub const POSITIONS: &str = "model.transformer.wpe.weight";
+    pub const NORM_1: Names = ["model.transformer.h.{}.ln_1.weight", "model.transformer.h.{}.ln_1.bias"];
+    pub const QKV: Names =
+        ["model.transformer.h.{}.attn.c_attn.weight", "model.transformer.h.{}.attn.c_attn.bias"];
+    pub const PROJ: Names =
+        ["model.transformer.h.{}.attn.c_proj.weight", "model.transformer.h.{}.attn.c_proj.bias"];
+    pub const NORM_2: Names = ["model.transformer.h.{}.ln_2.weight", "model.transformer.h.{}.ln_2.bias"];
+    pub const FC: Names = ["model.transformer.h.{}.mlp.c_fc.weight", "model.transformer.h.{}.mlp.c_fc.bias"];
+    pub const FC_PROJ: Names =
+        ["model.transformer.h.{}.mlp.c_proj.weight", "model.transformer.h.{}.mlp.c_proj.bias"];
+    pub const NORM: Names = ["model.transformer.ln_f.weight", "model.transformer.ln_f.bias"];
+}
+
 /// See the [module documentation](self).
 pub struct Family;
 
@@ -103,18 +122,12 @@ impl super::Family for Family {
     fn outside(&self, a: &Architecture, w: &mut Visitor) {
         let v = Gpt2(a);
         if v.plain() {
-            let table = "model.transformer.wte.emb_layers.{}.weight";
-            w.table(table, Role::Embedding, &[v.vocab_size(), v.d_model()], Init::Normal(0.02));
+            w.table(names::WORDS, Role::Embedding, &[v.vocab_size(), v.d_model()], Init::Normal(0.02));
         } else {
             v.adaptive().weights(w);
         }
-        w.table(
-            "model.transformer.wpe.weight",
-            Role::Position,
-            &[v.context_len(), v.d_model()],
-            Init::Normal(0.02),
-        );
-        w.norm(["model.transformer.ln_f.weight", "model.transformer.ln_f.bias"], Role::Norm, v.d_model());
+        w.table(names::POSITIONS, Role::Position, &[v.context_len(), v.d_model()], Init::Normal(0.02));
+        w.norm(names::NORM, Role::Norm, v.d_model());
     }
     fn position(&self, a: &Architecture, i: usize, w: &mut Visitor) {
         let v = Gpt2(a);
@@ -122,16 +135,12 @@ impl super::Family for Family {
         let normal = Init::Normal(0.02);
         let residual = Init::Normal(0.02 / (2.0 * v.n_layer() as f64).sqrt());
         w.enter(i, [i, 0]);
-        w.norm(["model.transformer.h.{}.ln_1.weight", "model.transformer.h.{}.ln_1.bias"], Role::Norm, d);
-        let c_attn = ["model.transformer.h.{}.attn.c_attn.weight", "model.transformer.h.{}.attn.c_attn.bias"];
-        w.linear_transposed(c_attn, Role::QueryKeyValue, (d, 3 * d), normal);
-        let c_proj = ["model.transformer.h.{}.attn.c_proj.weight", "model.transformer.h.{}.attn.c_proj.bias"];
-        w.linear_transposed(c_proj, Role::AttentionOut, (d, d), residual);
-        w.norm(["model.transformer.h.{}.ln_2.weight", "model.transformer.h.{}.ln_2.bias"], Role::Norm, d);
-        let c_fc = ["model.transformer.h.{}.mlp.c_fc.weight", "model.transformer.h.{}.mlp.c_fc.bias"];
-        w.linear_transposed(c_fc, Role::FfnIn, (d, f), normal);
-        let c_proj = ["model.transformer.h.{}.mlp.c_proj.weight", "model.transformer.h.{}.mlp.c_proj.bias"];
-        w.linear_transposed(c_proj, Role::FfnOut, (f, d), residual);
+        w.norm(names::NORM_1, Role::Norm, d);
+        w.linear_transposed(names::QKV, Role::QueryKeyValue, (d, 3 * d), normal);
+        w.linear_transposed(names::PROJ, Role::AttentionOut, (d, d), residual);
+        w.norm(names::NORM_2, Role::Norm, d);
+        w.linear_transposed(names::FC, Role::FfnIn, (d, f), normal);
+        w.linear_transposed(names::FC_PROJ, Role::FfnOut, (f, d), residual);
     }
 
     fn flops_outside(&self, a: &Architecture, _: Counter) -> u128 {

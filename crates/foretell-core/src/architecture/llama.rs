@@ -8,8 +8,7 @@
 
 use super::field::{count, dim, flag, name, optional, schema};
 use super::{
-    Architecture, Block, Card, Counter, Form, Init, MAX_LAYERS, NetworkKind, Positions, Role, Tensor,
-    Visitor, fits,
+    Architecture, Block, Card, Counter, Form, Init, MAX_LAYERS, Names, NetworkKind, Positions, Role, Tensor, Visitor, fits,
 };
 
 schema! {
@@ -66,57 +65,56 @@ impl Llama<'_> {
         let groups = if self.num_kv_heads(layer) == 0 { heads } else { self.num_kv_heads(layer) };
         (heads * head, groups * head)
     }
-    fn adapters(&self, layer: usize) -> [(&'static str, &'static str, u64, u64, u64); 6] {
+    /// Names, inputs, outputs and rank of each adapter.
+    fn adapters(&self, layer: usize) -> [(Names, u64, u64, u64); 6] {
         let (d, f, (q, kv)) = (self.hidden_size(), self.ffn_dim(layer), self.widths(layer));
         let (qkv, up, down) = (self.qkv_rank(layer), self.up_rank(layer), self.down_rank());
+        let [query, key, value] = names::QKV_ADAPTERS;
         [
-            (
-                "model.layers.{}.self_attn.q_proj.lora_A.weight",
-                "model.layers.{}.self_attn.q_proj.lora_B.weight",
-                d,
-                q,
-                qkv,
-            ),
-            (
-                "model.layers.{}.self_attn.k_proj.lora_A.weight",
-                "model.layers.{}.self_attn.k_proj.lora_B.weight",
-                d,
-                kv,
-                qkv,
-            ),
-            (
-                "model.layers.{}.self_attn.v_proj.lora_A.weight",
-                "model.layers.{}.self_attn.v_proj.lora_B.weight",
-                d,
-                kv,
-                qkv,
-            ),
-            (
-                "model.layers.{}.mlp.gate_proj.lora_A.weight",
-                "model.layers.{}.mlp.gate_proj.lora_B.weight",
-                d,
-                f,
-                up,
-            ),
-            (
-                "model.layers.{}.mlp.up_proj.lora_A.weight",
-                "model.layers.{}.mlp.up_proj.lora_B.weight",
-                d,
-                f,
-                up,
-            ),
-            (
-                "model.layers.{}.mlp.down_proj.lora_A.weight",
-                "model.layers.{}.mlp.down_proj.lora_B.weight",
-                f,
-                d,
-                down,
-            ),
+            (query, d, q, qkv),
+            (key, d, kv, qkv),
+            (value, d, kv, qkv),
+            (names::GATE_ADAPTER, d, f, up),
+            (names::UP_ADAPTER, d, f, up),
+            (names::DOWN_ADAPTER, f, d, down),
         ]
     }
 }
 
 const NORMAL: Init = Init::Normal(0.02);
+
+/// What the tensors are called.
+#[allow(missing_docs, reason = "a constant says what the layer is, its text what files call it")]
+pub mod names {
+    use crate::architecture::Names;
+
+    pub const EMBEDDING: &str = "model.embed_tokens.weight";
+    pub const NORM: &str = "model.norm.weight";
+    pub const HEAD: Names = ["lm_head.weight", ""];
+    pub const NORM_1: &str = "model.layers.{}.input_layernorm.weight";
+    pub const NORM_2: &str = "model.layers.{}.post_attention_layernorm.weight";
+    pub const QKV: [Names; 3] = [
+        ["model.layers.{}.self_attn.q_proj.weight", "model.layers.{}.self_attn.q_proj.bias"],
+        ["model.layers.{}.self_attn.k_proj.weight", "model.layers.{}.self_attn.k_proj.bias"],
+        ["model.layers.{}.self_attn.v_proj.weight", "model.layers.{}.self_attn.v_proj.bias"],
+    ];
+    /// Adapters: the map to the low rank, the map from it.
+    pub const QKV_ADAPTERS: [Names; 3] = [
+        ["model.layers.{}.self_attn.q_proj.lora_A.weight", "model.layers.{}.self_attn.q_proj.lora_B.weight"],
+        ["model.layers.{}.self_attn.k_proj.lora_A.weight", "model.layers.{}.self_attn.k_proj.lora_B.weight"],
+        ["model.layers.{}.self_attn.v_proj.lora_A.weight", "model.layers.{}.self_attn.v_proj.lora_B.weight"],
+    ];
+    pub const OUT: Names = ["model.layers.{}.self_attn.o_proj.weight", ""];
+    pub const GATE: Names = ["model.layers.{}.mlp.gate_proj.weight", ""];
+    pub const GATE_ADAPTER: Names =
+        ["model.layers.{}.mlp.gate_proj.lora_A.weight", "model.layers.{}.mlp.gate_proj.lora_B.weight"];
+    pub const UP: Names = ["model.layers.{}.mlp.up_proj.weight", ""];
+    pub const UP_ADAPTER: Names =
+        ["model.layers.{}.mlp.up_proj.lora_A.weight", "model.layers.{}.mlp.up_proj.lora_B.weight"];
+    pub const DOWN: Names = ["model.layers.{}.mlp.down_proj.weight", ""];
+    pub const DOWN_ADAPTER: Names =
+        ["model.layers.{}.mlp.down_proj.lora_A.weight", "model.layers.{}.mlp.down_proj.lora_B.weight"];
+}
 
 /// See the [module documentation](self).
 pub struct Family;
@@ -153,46 +151,28 @@ impl super::Family for Family {
     fn outside(&self, a: &Architecture, w: &mut Visitor) {
         let v = Llama(a);
         let d = v.hidden_size();
-        w.table("model.embed_tokens.weight", Role::Embedding, &[v.vocab_size(), d], NORMAL);
-        let norm = Tensor::new("model.norm.weight", Role::Norm, Form::Vector, &[d], Init::Ones);
+        w.table(names::EMBEDDING, Role::Embedding, &[v.vocab_size(), d], NORMAL);
+        let norm = Tensor::new(names::NORM, Role::Norm, Form::Vector, &[d], Init::Ones);
         w.tensor(if v.counting() == 1 { norm.uncounted() } else { norm });
         if v.tie_embeddings() == 0 {
-            w.linear(["lm_head.weight", ""], Role::Head, (d, v.vocab_size()), NORMAL);
+            w.linear(names::HEAD, Role::Head, (d, v.vocab_size()), NORMAL);
         }
     }
     fn position(&self, a: &Architecture, i: usize, w: &mut Visitor) {
         let v = Llama(a);
         let (d, f, (q, kv)) = (v.hidden_size(), v.ffn_dim(i), v.widths(i));
         w.enter(i, [i, 0]);
-        w.table("model.layers.{}.input_layernorm.weight", Role::Norm, &[d], Init::Ones);
-        for (weight, bias, role, width) in [
-            (
-                "model.layers.{}.self_attn.q_proj.weight",
-                "model.layers.{}.self_attn.q_proj.bias",
-                Role::Query,
-                q,
-            ),
-            (
-                "model.layers.{}.self_attn.k_proj.weight",
-                "model.layers.{}.self_attn.k_proj.bias",
-                Role::Key,
-                kv,
-            ),
-            (
-                "model.layers.{}.self_attn.v_proj.weight",
-                "model.layers.{}.self_attn.v_proj.bias",
-                Role::Value,
-                kv,
-            ),
-        ] {
+        w.table(names::NORM_1, Role::Norm, &[d], Init::Ones);
+        let maps = [(Role::Query, q), (Role::Key, kv), (Role::Value, kv)];
+        for ([weight, bias], (role, width)) in names::QKV.into_iter().zip(maps) {
             w.linear([weight, if v.attention_bias() == 1 { bias } else { "" }], role, (d, width), NORMAL);
         }
-        w.linear(["model.layers.{}.self_attn.o_proj.weight", ""], Role::AttentionOut, (q, d), NORMAL);
-        w.table("model.layers.{}.post_attention_layernorm.weight", Role::Norm, &[d], Init::Ones);
-        w.linear(["model.layers.{}.mlp.gate_proj.weight", ""], Role::FfnGate, (d, f), NORMAL);
-        w.linear(["model.layers.{}.mlp.up_proj.weight", ""], Role::FfnIn, (d, f), NORMAL);
-        w.linear(["model.layers.{}.mlp.down_proj.weight", ""], Role::FfnOut, (f, d), NORMAL);
-        for (down, up, input, output, rank) in v.adapters(i).into_iter().filter(|(.., rank)| *rank > 0) {
+        w.linear(names::OUT, Role::AttentionOut, (q, d), NORMAL);
+        w.table(names::NORM_2, Role::Norm, &[d], Init::Ones);
+        w.linear(names::GATE, Role::FfnGate, (d, f), NORMAL);
+        w.linear(names::UP, Role::FfnIn, (d, f), NORMAL);
+        w.linear(names::DOWN, Role::FfnOut, (f, d), NORMAL);
+        for ([down, up], input, output, rank) in v.adapters(i).into_iter().filter(|(.., rank)| *rank > 0) {
             let first = Init::Uniform(1.0 / (input as f64).sqrt());
             w.tensor(Tensor::new(down, Role::Adapter, Form::Linear, &[rank, input], first).uncounted());
             w.tensor(Tensor::new(up, Role::Adapter, Form::Linear, &[output, rank], Init::Zeros).uncounted());
@@ -208,7 +188,7 @@ impl super::Family for Family {
         let (q, kv) = v.widths(i);
         let [t, d, f, q, kv] = [v.context_len(), v.hidden_size(), v.ffn_dim(i), q, kv].map(u128::from);
         let adapters =
-            v.adapters(i).into_iter().map(|(_, _, input, output, rank)| u128::from(rank * (input + output)));
+            v.adapters(i).into_iter().map(|(_, input, output, rank)| u128::from(rank * (input + output)));
         t * (2 * d * q + 2 * d * kv + 3 * d * f + adapters.sum::<u128>()) + 2 * t * t * q
     }
     fn activations_outside(&self, a: &Architecture) -> u64 {

@@ -31,7 +31,7 @@ pub use pit::Pit;
 pub use recurrent::{Input, Node, Op, Recipe, Recurrent};
 pub use shunted::Shunted;
 pub use subject::Subject;
-pub use tensor::{Form, Init, Params, Part, Role, Tensor, Visitor};
+pub use tensor::{Form, Init, Names, Params, Part, Role, Tensor, Visitor};
 pub use transformer_xl::TransformerXl;
 pub use vit::Vit;
 
@@ -45,6 +45,20 @@ use std::sync::{Arc, RwLock};
 /// The families, each in its own module: what its networks are run by elsewhere names them here.
 pub mod families {
     pub use super::{bert, flexibert, gpt2, llama, pit, recurrent, shunted, transformer_xl, vit};
+}
+
+/// What the tensors of each family are called: the one list that weight files, initialisation and forward passes go by.
+pub mod names {
+    pub use super::adaptive::names as adaptive;
+    pub use super::bert::names as bert;
+    pub use super::flexibert::names as flexibert;
+    pub use super::gpt2::names as gpt2;
+    pub use super::llama::names as llama;
+    pub use super::pit::names as pit;
+    pub use super::recurrent::names as recurrent;
+    pub use super::shunted::names as shunted;
+    pub use super::transformer_xl::names as transformer_xl;
+    pub use super::vit::names as vit;
 }
 
 /// Every family, in the order they are listed.

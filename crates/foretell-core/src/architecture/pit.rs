@@ -64,6 +64,35 @@ impl Pit<'_> {
 const LINEAR: Init = Init::TruncatedNormal(0.02);
 const CONVOLUTION: Init = Init::Normal(1.0);
 
+/// What the tensors are called.
+#[allow(missing_docs, reason = "a constant says what the layer is, its text what files call it")]
+pub mod names {
+    use crate::architecture::Names;
+
+    pub const POSITIONS: &str = "pos_embed";
+    pub const PATCHES: Names = ["patch_embed.conv.weight", "patch_embed.conv.bias"];
+    pub const CLASS: &str = "cls_token";
+    pub const NORM: Names = ["norm.weight", "norm.bias"];
+    pub const HEAD: Names = ["head.weight", "head.bias"];
+    pub const NORM_1: Names =
+        ["transformers.{}.blocks.{}.norm1.weight", "transformers.{}.blocks.{}.norm1.bias"];
+    pub const NORM_2: Names =
+        ["transformers.{}.blocks.{}.norm2.weight", "transformers.{}.blocks.{}.norm2.bias"];
+    pub const QKV: Names =
+        ["transformers.{}.blocks.{}.attn.qkv.weight", "transformers.{}.blocks.{}.attn.qkv.bias"];
+    pub const PROJ: Names =
+        ["transformers.{}.blocks.{}.attn.proj.weight", "transformers.{}.blocks.{}.attn.proj.bias"];
+    pub const FC1: Names =
+        ["transformers.{}.blocks.{}.mlp.fc1.weight", "transformers.{}.blocks.{}.mlp.fc1.bias"];
+    pub const FC2: Names =
+        ["transformers.{}.blocks.{}.mlp.fc2.weight", "transformers.{}.blocks.{}.mlp.fc2.bias"];
+    /// Between two stages: the convolution of the map, the linear map of the class token.
+    pub const POOLS: [[Names; 2]; 2] = [
+        [["pools.0.conv.weight", "pools.0.conv.bias"], ["pools.0.fc.weight", "pools.0.fc.bias"]],
+        [["pools.1.conv.weight", "pools.1.conv.bias"], ["pools.1.fc.weight", "pools.1.fc.bias"]],
+    ];
+}
+
 /// See the [module documentation](self).
 pub struct Family;
 
@@ -107,27 +136,18 @@ impl super::Family for Family {
     fn outside(&self, a: &Architecture, w: &mut Visitor) {
         let v = Pit(a);
         let (d, p) = (v.width(0), v.patch_size());
-        w.table("pos_embed", Role::Position, &[1, d, v.side(0), v.side(0)], LINEAR);
+        w.table(names::POSITIONS, Role::Position, &[1, d, v.side(0), v.side(0)], LINEAR);
         let patch = [d, v.channels(), p, p];
-        w.convolution(
-            ["patch_embed.conv.weight", "patch_embed.conv.bias"],
-            Role::PatchEmbedding,
-            &patch,
-            CONVOLUTION,
-        );
-        w.table("cls_token", Role::ClassToken, &[1, 1, d], LINEAR);
-        const POOLS: [[&str; 4]; 2] = [
-            ["pools.0.conv.weight", "pools.0.conv.bias", "pools.0.fc.weight", "pools.0.fc.bias"],
-            ["pools.1.conv.weight", "pools.1.conv.bias", "pools.1.fc.weight", "pools.1.fc.bias"],
-        ];
-        for (s, names) in POOLS.iter().enumerate() {
+        w.convolution(names::PATCHES, Role::PatchEmbedding, &patch, CONVOLUTION);
+        w.table(names::CLASS, Role::ClassToken, &[1, 1, d], LINEAR);
+        for (s, [conv, linear]) in names::POOLS.into_iter().enumerate() {
             let (from, to) = (v.width(s), v.width(s + 1));
-            w.convolution([names[0], names[1]], Role::Pooling, &[to, 1, 3, 3], CONVOLUTION);
-            w.linear([names[2], names[3]], Role::Pooling, (from, to), LINEAR);
+            w.convolution(conv, Role::Pooling, &[to, 1, 3, 3], CONVOLUTION);
+            w.linear(linear, Role::Pooling, (from, to), LINEAR);
         }
         let last = v.width(STAGES - 1);
-        w.norm(["norm.weight", "norm.bias"], Role::Norm, last);
-        w.linear(["head.weight", "head.bias"], Role::Head, (last, v.num_classes()), LINEAR);
+        w.norm(names::NORM, Role::Norm, last);
+        w.linear(names::HEAD, Role::Head, (last, v.num_classes()), LINEAR);
     }
     fn position(&self, a: &Architecture, s: usize, w: &mut Visitor) {
         let v = Pit(a);
@@ -135,26 +155,12 @@ impl super::Family for Family {
         let before: u64 = (0..s).map(|s| v.depth(s)).sum();
         for b in 0..v.depth(s) as usize {
             w.enter(before as usize + b, [s, b]);
-            w.norm(
-                ["transformers.{}.blocks.{}.norm1.weight", "transformers.{}.blocks.{}.norm1.bias"],
-                Role::Norm,
-                d,
-            );
-            let qkv =
-                ["transformers.{}.blocks.{}.attn.qkv.weight", "transformers.{}.blocks.{}.attn.qkv.bias"];
-            w.linear(qkv, Role::QueryKeyValue, (d, 3 * d), LINEAR);
-            let out =
-                ["transformers.{}.blocks.{}.attn.proj.weight", "transformers.{}.blocks.{}.attn.proj.bias"];
-            w.linear(out, Role::AttentionOut, (d, d), LINEAR);
-            w.norm(
-                ["transformers.{}.blocks.{}.norm2.weight", "transformers.{}.blocks.{}.norm2.bias"],
-                Role::Norm,
-                d,
-            );
-            let fc1 = ["transformers.{}.blocks.{}.mlp.fc1.weight", "transformers.{}.blocks.{}.mlp.fc1.bias"];
-            w.linear(fc1, Role::FfnIn, (d, f), LINEAR);
-            let fc2 = ["transformers.{}.blocks.{}.mlp.fc2.weight", "transformers.{}.blocks.{}.mlp.fc2.bias"];
-            w.linear(fc2, Role::FfnOut, (f, d), LINEAR);
+            w.norm(names::NORM_1, Role::Norm, d);
+            w.linear(names::QKV, Role::QueryKeyValue, (d, 3 * d), LINEAR);
+            w.linear(names::PROJ, Role::AttentionOut, (d, d), LINEAR);
+            w.norm(names::NORM_2, Role::Norm, d);
+            w.linear(names::FC1, Role::FfnIn, (d, f), LINEAR);
+            w.linear(names::FC2, Role::FfnOut, (f, d), LINEAR);
         }
     }
 

@@ -334,6 +334,20 @@ impl Recurrent<'_> {
     }
 }
 
+/// What the tensors are called.
+#[allow(missing_docs, reason = "a constant says what the layer is, its text what files call it")]
+pub mod names {
+    pub const WORDS: &str = "encoder.weight";
+    pub const WORD_BIAS: &str = "decoder.bias";
+    /// Of each input of a linear node.
+    pub const WEIGHTS: [&str; 3] = [
+        "rnns.{}.cell.components.node_{}.weights.0",
+        "rnns.{}.cell.components.node_{}.weights.1",
+        "rnns.{}.cell.components.node_{}.weights.2",
+    ];
+    pub const BIAS: &str = "rnns.{}.cell.components.node_{}.bias";
+}
+
 /// See the [module documentation](self).
 pub struct Family;
 
@@ -402,29 +416,24 @@ impl super::Family for Family {
     fn outside(&self, a: &Architecture, w: &mut Visitor) {
         let v = Recurrent(a);
         let embedding = [v.vocab_size(), v.embed_dim()];
-        w.table("encoder.weight", Role::Embedding, &embedding, Init::Uniform(0.1));
-        w.table("decoder.bias", Role::Head, &[v.vocab_size()], Init::Zeros);
+        w.table(names::WORDS, Role::Embedding, &embedding, Init::Uniform(0.1));
+        w.table(names::WORD_BIAS, Role::Head, &[v.vocab_size()], Init::Zeros);
     }
     fn position(&self, a: &Architecture, i: usize, w: &mut Visitor) {
         let v = Recurrent(a);
         if v.op(i) != 0 {
             return;
         }
-        const WEIGHTS: [&str; 3] = [
-            "rnns.{}.cell.components.node_{}.weights.0",
-            "rnns.{}.cell.components.node_{}.weights.1",
-            "rnns.{}.cell.components.node_{}.weights.2",
-        ];
         for layer in 0..v.num_layers() {
             let (input, output) = v.layer(layer);
             let init = Init::Uniform(1.0 / (output as f64).sqrt());
             w.enter(layer as usize, [layer as usize, i]);
             let codes = [v.input_0(i), v.input_1(i), v.input_2(i)];
-            for (code, name) in codes.into_iter().zip(WEIGHTS).filter(|(code, _)| *code > 0) {
+            for (code, name) in codes.into_iter().zip(names::WEIGHTS).filter(|(code, _)| *code > 0) {
                 let from = if code == 1 { input } else { output };
                 w.tensor(Tensor::new(name, Role::CellLinear, Form::Linear, &[output, from], init));
             }
-            w.table("rnns.{}.cell.components.node_{}.bias", Role::CellLinear, &[output], init);
+            w.table(names::BIAS, Role::CellLinear, &[output], init);
         }
     }
 

@@ -69,6 +69,67 @@ fn fan_out(shape: &[u64; 4], groups: u64) -> Init {
     Init::Normal((2.0 * groups as f64 / (shape[2] * shape[3] * shape[0]) as f64).sqrt())
 }
 
+/// What the tensors are called.
+#[allow(missing_docs, reason = "a constant says what the layer is, its text what files call it")]
+pub mod names {
+    use crate::architecture::Names;
+
+    pub const STEM: Names = ["patch_embed1.stem.0.weight", ""];
+    pub const STEM_NORM: Names = ["patch_embed1.stem.1.weight", "patch_embed1.stem.1.bias"];
+    /// Further convolutions of the stem and their norms, numbered in one sequence.
+    pub const STEM_CONVS_NORM: Names = ["patch_embed1.stem.{}.weight", "patch_embed1.stem.{}.bias"];
+    pub const STEM_CONVS: Names = [STEM_CONVS_NORM[0], ""];
+    pub const PATCHES: Names = ["patch_embed1.proj.weight", "patch_embed1.proj.bias"];
+    pub const PATCHES_NORM: Names = ["patch_embed1.norm.weight", "patch_embed1.norm.bias"];
+    /// Where each stage after the first begins: convolution and norm.
+    pub const MERGES: [[Names; 2]; 3] = [
+        [
+            ["patch_embed2.proj.weight", "patch_embed2.proj.bias"],
+            ["patch_embed2.norm.weight", "patch_embed2.norm.bias"],
+        ],
+        [
+            ["patch_embed3.proj.weight", "patch_embed3.proj.bias"],
+            ["patch_embed3.norm.weight", "patch_embed3.norm.bias"],
+        ],
+        [
+            ["patch_embed4.proj.weight", "patch_embed4.proj.bias"],
+            ["patch_embed4.norm.weight", "patch_embed4.norm.bias"],
+        ],
+    ];
+    /// Where each stage ends.
+    pub const NORMS: [Names; 4] = [
+        ["norm1.weight", "norm1.bias"],
+        ["norm2.weight", "norm2.bias"],
+        ["norm3.weight", "norm3.bias"],
+        ["norm4.weight", "norm4.bias"],
+    ];
+    pub const HEAD: Names = ["head.weight", "head.bias"];
+    pub const NORM_1: Names = ["block{}.{}.norm1.weight", "block{}.{}.norm1.bias"];
+    pub const NORM_2: Names = ["block{}.{}.norm2.weight", "block{}.{}.norm2.bias"];
+    pub const QUERY: Names = ["block{}.{}.attn.q.weight", "block{}.{}.attn.q.bias"];
+    pub const KEY_VALUE: Names = ["block{}.{}.attn.kv.weight", "block{}.{}.attn.kv.bias"];
+    pub const LOCAL: Names = ["block{}.{}.attn.local_conv.weight", "block{}.{}.attn.local_conv.bias"];
+    pub const PROJ: Names = ["block{}.{}.attn.proj.weight", "block{}.{}.attn.proj.bias"];
+    pub const FC1: Names = ["block{}.{}.mlp.fc1.weight", "block{}.{}.mlp.fc1.bias"];
+    pub const FFN_LOCAL: Names = ["block{}.{}.mlp.dwconv.dwconv.weight", "block{}.{}.mlp.dwconv.dwconv.bias"];
+    pub const FC2: Names = ["block{}.{}.mlp.fc2.weight", "block{}.{}.mlp.fc2.bias"];
+    /// For each of the two pooling rates: pooling, its norm, keys and values, local convolution of the values.
+    pub const RATES: [[Names; 4]; 2] = [
+        [
+            ["block{}.{}.attn.sr1.weight", "block{}.{}.attn.sr1.bias"],
+            ["block{}.{}.attn.norm1.weight", "block{}.{}.attn.norm1.bias"],
+            ["block{}.{}.attn.kv1.weight", "block{}.{}.attn.kv1.bias"],
+            ["block{}.{}.attn.local_conv1.weight", "block{}.{}.attn.local_conv1.bias"],
+        ],
+        [
+            ["block{}.{}.attn.sr2.weight", "block{}.{}.attn.sr2.bias"],
+            ["block{}.{}.attn.norm2.weight", "block{}.{}.attn.norm2.bias"],
+            ["block{}.{}.attn.kv2.weight", "block{}.{}.attn.kv2.bias"],
+            ["block{}.{}.attn.local_conv2.weight", "block{}.{}.attn.local_conv2.bias"],
+        ],
+    ];
+}
+
 /// See the [module documentation](self).
 pub struct Family;
 
@@ -135,53 +196,27 @@ impl super::Family for Family {
             w.convolution(names, Role::PatchEmbedding, &shape, fan_out(&shape, 1));
         };
         let d = v.base_dim();
-        conv(w, ["patch_embed1.stem.0.weight", ""], [d, v.channels(), 7, 7]);
-        w.norm(["patch_embed1.stem.1.weight", "patch_embed1.stem.1.bias"], Role::Norm, d);
+        conv(w, names::STEM, [d, v.channels(), 7, 7]);
+        w.norm(names::STEM_NORM, Role::Norm, d);
         for i in 0..v.stem_convs() as usize {
             w.index([3 * i + 3, 0]);
-            conv(w, ["patch_embed1.stem.{}.weight", ""], [d, d, 3, 3]);
+            conv(w, names::STEM_CONVS, [d, d, 3, 3]);
             w.index([3 * i + 4, 0]);
-            w.norm(["patch_embed1.stem.{}.weight", "patch_embed1.stem.{}.bias"], Role::Norm, d);
+            w.norm(names::STEM_CONVS_NORM, Role::Norm, d);
         }
         w.index([0, 0]);
-        conv(w, ["patch_embed1.proj.weight", "patch_embed1.proj.bias"], [d, d, 2, 2]);
-        w.norm(["patch_embed1.norm.weight", "patch_embed1.norm.bias"], Role::Norm, d);
-        const MERGES: [[&str; 4]; 3] = [
-            [
-                "patch_embed2.proj.weight",
-                "patch_embed2.proj.bias",
-                "patch_embed2.norm.weight",
-                "patch_embed2.norm.bias",
-            ],
-            [
-                "patch_embed3.proj.weight",
-                "patch_embed3.proj.bias",
-                "patch_embed3.norm.weight",
-                "patch_embed3.norm.bias",
-            ],
-            [
-                "patch_embed4.proj.weight",
-                "patch_embed4.proj.bias",
-                "patch_embed4.norm.weight",
-                "patch_embed4.norm.bias",
-            ],
-        ];
-        for (i, names) in MERGES.iter().enumerate() {
+        conv(w, names::PATCHES, [d, d, 2, 2]);
+        w.norm(names::PATCHES_NORM, Role::Norm, d);
+        for (i, [merge, norm]) in names::MERGES.into_iter().enumerate() {
             let (from, to) = (v.width(i), v.width(i + 1));
             let shape = [to, from, 3, 3];
-            w.convolution([names[0], names[1]], Role::Pooling, &shape, fan_out(&shape, 1));
-            w.norm([names[2], names[3]], Role::Norm, to);
+            w.convolution(merge, Role::Pooling, &shape, fan_out(&shape, 1));
+            w.norm(norm, Role::Norm, to);
         }
-        const NORMS: [[&str; 2]; 4] = [
-            ["norm1.weight", "norm1.bias"],
-            ["norm2.weight", "norm2.bias"],
-            ["norm3.weight", "norm3.bias"],
-            ["norm4.weight", "norm4.bias"],
-        ];
-        for (s, names) in NORMS.iter().enumerate() {
-            w.norm(*names, Role::Norm, v.width(s));
+        for (s, norm) in names::NORMS.into_iter().enumerate() {
+            w.norm(norm, Role::Norm, v.width(s));
         }
-        w.linear(["head.weight", "head.bias"], Role::Head, (v.width(STAGES - 1), v.num_classes()), LINEAR);
+        w.linear(names::HEAD, Role::Head, (v.width(STAGES - 1), v.num_classes()), LINEAR);
     }
     fn position(&self, a: &Architecture, s: usize, w: &mut Visitor) {
         let v = Shunted(a);
@@ -193,53 +228,25 @@ impl super::Family for Family {
         let before: u64 = (0..s).map(|s| v.depth(s)).sum();
         for b in 0..v.depth(s) as usize {
             w.enter(before as usize + b, [s + 1, b]);
-            w.norm(["block{}.{}.norm1.weight", "block{}.{}.norm1.bias"], Role::Norm, d);
-            w.linear(["block{}.{}.attn.q.weight", "block{}.{}.attn.q.bias"], Role::Query, (d, d), LINEAR);
+            w.norm(names::NORM_1, Role::Norm, d);
+            w.linear(names::QUERY, Role::Query, (d, d), LINEAR);
             if sr > 1 {
-                const SHRINK: [[&str; 2]; 2] = [
-                    ["block{}.{}.attn.sr1.weight", "block{}.{}.attn.sr1.bias"],
-                    ["block{}.{}.attn.sr2.weight", "block{}.{}.attn.sr2.bias"],
-                ];
-                const NORM: [[&str; 2]; 2] = [
-                    ["block{}.{}.attn.norm1.weight", "block{}.{}.attn.norm1.bias"],
-                    ["block{}.{}.attn.norm2.weight", "block{}.{}.attn.norm2.bias"],
-                ];
-                const KV: [[&str; 2]; 2] = [
-                    ["block{}.{}.attn.kv1.weight", "block{}.{}.attn.kv1.bias"],
-                    ["block{}.{}.attn.kv2.weight", "block{}.{}.attn.kv2.bias"],
-                ];
-                const LOCAL: [[&str; 2]; 2] = [
-                    ["block{}.{}.attn.local_conv1.weight", "block{}.{}.attn.local_conv1.bias"],
-                    ["block{}.{}.attn.local_conv2.weight", "block{}.{}.attn.local_conv2.bias"],
-                ];
-                for (i, k) in [sr, sr / 2].into_iter().enumerate() {
+                for ([pool, norm, key_value, local], k) in names::RATES.into_iter().zip([sr, sr / 2]) {
                     let shape = [d, d, k, k];
-                    w.convolution(SHRINK[i], Role::AttentionConvolution, &shape, fan_out(&shape, 1));
-                    w.norm(NORM[i], Role::Norm, d);
-                    w.linear(KV[i], Role::KeyValue, (d, d), LINEAR);
-                    depthwise(w, LOCAL[i], Role::AttentionConvolution, d / 2);
+                    w.convolution(pool, Role::AttentionConvolution, &shape, fan_out(&shape, 1));
+                    w.norm(norm, Role::Norm, d);
+                    w.linear(key_value, Role::KeyValue, (d, d), LINEAR);
+                    depthwise(w, local, Role::AttentionConvolution, d / 2);
                 }
             } else {
-                w.linear(
-                    ["block{}.{}.attn.kv.weight", "block{}.{}.attn.kv.bias"],
-                    Role::KeyValue,
-                    (d, 2 * d),
-                    LINEAR,
-                );
-                let local = ["block{}.{}.attn.local_conv.weight", "block{}.{}.attn.local_conv.bias"];
-                depthwise(w, local, Role::AttentionConvolution, d);
+                w.linear(names::KEY_VALUE, Role::KeyValue, (d, 2 * d), LINEAR);
+                depthwise(w, names::LOCAL, Role::AttentionConvolution, d);
             }
-            w.linear(
-                ["block{}.{}.attn.proj.weight", "block{}.{}.attn.proj.bias"],
-                Role::AttentionOut,
-                (d, d),
-                LINEAR,
-            );
-            w.norm(["block{}.{}.norm2.weight", "block{}.{}.norm2.bias"], Role::Norm, d);
-            w.linear(["block{}.{}.mlp.fc1.weight", "block{}.{}.mlp.fc1.bias"], Role::FfnIn, (d, f), LINEAR);
-            let local = ["block{}.{}.mlp.dwconv.dwconv.weight", "block{}.{}.mlp.dwconv.dwconv.bias"];
-            depthwise(w, local, Role::FfnConvolution, f);
-            w.linear(["block{}.{}.mlp.fc2.weight", "block{}.{}.mlp.fc2.bias"], Role::FfnOut, (f, d), LINEAR);
+            w.linear(names::PROJ, Role::AttentionOut, (d, d), LINEAR);
+            w.norm(names::NORM_2, Role::Norm, d);
+            w.linear(names::FC1, Role::FfnIn, (d, f), LINEAR);
+            depthwise(w, names::FFN_LOCAL, Role::FfnConvolution, f);
+            w.linear(names::FC2, Role::FfnOut, (f, d), LINEAR);
         }
     }
 

@@ -139,6 +139,9 @@ pub enum Form {
     Vector,
 }
 
+/// The names of a layer's weight and bias, with `{}` where an index belongs; an empty bias name: none.
+pub type Names = [&'static str; 2];
+
 /// One weight tensor.
 #[derive(Debug, Clone, Copy)]
 pub struct Tensor {
@@ -322,7 +325,7 @@ impl<'v> Visitor<'v> {
 
     /// `Linear(input, output)`: weight `[output, input]` and, if it has a name, a zero bias.
     #[inline]
-    pub fn linear(&mut self, names: [&'static str; 2], role: Role, (input, output): (u64, u64), init: Init) {
+    pub fn linear(&mut self, names: Names, role: Role, (input, output): (u64, u64), init: Init) {
         self.emit(names[0], role, Form::Linear, &[output, input], init);
         if !names[1].is_empty() {
             self.table(names[1], role, &[output], Init::Zeros);
@@ -331,13 +334,7 @@ impl<'v> Visitor<'v> {
 
     /// The same stored `[input, output]`, as GPT-2's `Conv1D` does.
     #[inline]
-    pub fn linear_transposed(
-        &mut self,
-        names: [&'static str; 2],
-        role: Role,
-        (input, output): (u64, u64),
-        init: Init,
-    ) {
+    pub fn linear_transposed(&mut self, names: Names, role: Role, (input, output): (u64, u64), init: Init) {
         self.emit(names[0], role, Form::LinearTransposed, &[input, output], init);
         if !names[1].is_empty() {
             self.table(names[1], role, &[output], Init::Zeros);
@@ -346,7 +343,7 @@ impl<'v> Visitor<'v> {
 
     /// A convolution kernel and, if it has a name, its bias: zero, or drawn like a uniform kernel.
     #[inline]
-    pub fn convolution(&mut self, names: [&'static str; 2], role: Role, shape: &[u64], init: Init) {
+    pub fn convolution(&mut self, names: Names, role: Role, shape: &[u64], init: Init) {
         self.emit(names[0], role, Form::Convolution, shape, init);
         if !names[1].is_empty() {
             let bias = if matches!(init, Init::Uniform(_)) { init } else { Init::Zeros };
@@ -356,7 +353,7 @@ impl<'v> Visitor<'v> {
 
     /// Gain and bias of a normalisation over `width` features.
     #[inline]
-    pub fn norm(&mut self, names: [&'static str; 2], role: Role, width: u64) {
+    pub fn norm(&mut self, names: Names, role: Role, width: u64) {
         self.table(names[0], role, &[width], Init::Ones);
         self.table(names[1], role, &[width], Init::Zeros);
     }

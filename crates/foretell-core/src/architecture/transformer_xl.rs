@@ -56,6 +56,34 @@ impl TransformerXl<'_> {
 
 const NORMAL: Init = Init::Normal(0.02);
 
+/// What the tensors are called. Those of the adaptive vocabulary are its own.
+#[allow(missing_docs, reason = "a constant says what the layer is, its text what files call it")]
+pub mod names {
+    use crate::architecture::Names;
+
+    pub const QKV: Names = ["model.transformer.layers.{}.dec_attn.qkv_net.weight", ""];
+    pub const RELATIVE: Names = ["model.transformer.layers.{}.dec_attn.r_net.weight", ""];
+    pub const OUT: Names = ["model.transformer.layers.{}.dec_attn.o_net.weight", ""];
+    pub const CONTENT_BIAS: &str = "model.transformer.layers.{}.dec_attn.r_w_bias";
+    pub const POSITION_BIAS: &str = "model.transformer.layers.{}.dec_attn.r_r_bias";
+    pub const NORM_1: Names = [
+        "model.transformer.layers.{}.dec_attn.layer_norm.weight",
+        "model.transformer.layers.{}.dec_attn.layer_norm.bias",
+    ];
+    pub const FC_1: Names = [
+        "model.transformer.layers.{}.pos_ff.CoreNet.0.weight",
+        "model.transformer.layers.{}.pos_ff.CoreNet.0.bias",
+    ];
+    pub const FC_2: Names = [
+        "model.transformer.layers.{}.pos_ff.CoreNet.3.weight",
+        "model.transformer.layers.{}.pos_ff.CoreNet.3.bias",
+    ];
+    pub const NORM_2: Names = [
+        "model.transformer.layers.{}.pos_ff.layer_norm.weight",
+        "model.transformer.layers.{}.pos_ff.layer_norm.bias",
+    ];
+}
+
 /// See the [module documentation](self).
 pub struct Family;
 
@@ -88,46 +116,15 @@ impl super::Family for Family {
         let v = TransformerXl(a);
         let (d, f) = (v.d_model(), v.d_inner(i));
         w.enter(i, [i, 0]);
-        w.linear(
-            ["model.transformer.layers.{}.dec_attn.qkv_net.weight", ""],
-            Role::QueryKeyValue,
-            (d, 3 * d),
-            NORMAL,
-        );
-        w.linear(
-            ["model.transformer.layers.{}.dec_attn.r_net.weight", ""],
-            Role::RelativePosition,
-            (d, d),
-            NORMAL,
-        );
-        w.linear(
-            ["model.transformer.layers.{}.dec_attn.o_net.weight", ""],
-            Role::AttentionOut,
-            (d, d),
-            NORMAL,
-        );
-        w.table("model.transformer.layers.{}.dec_attn.r_w_bias", Role::RelativePosition, &[d], NORMAL);
-        w.table("model.transformer.layers.{}.dec_attn.r_r_bias", Role::RelativePosition, &[d], NORMAL);
-        let norm = [
-            "model.transformer.layers.{}.dec_attn.layer_norm.weight",
-            "model.transformer.layers.{}.dec_attn.layer_norm.bias",
-        ];
-        w.norm(norm, Role::Norm, d);
-        let inner = [
-            "model.transformer.layers.{}.pos_ff.CoreNet.0.weight",
-            "model.transformer.layers.{}.pos_ff.CoreNet.0.bias",
-        ];
-        w.linear(inner, Role::FfnIn, (d, f), NORMAL);
-        let outer = [
-            "model.transformer.layers.{}.pos_ff.CoreNet.3.weight",
-            "model.transformer.layers.{}.pos_ff.CoreNet.3.bias",
-        ];
-        w.linear(outer, Role::FfnOut, (f, d), NORMAL);
-        let norm = [
-            "model.transformer.layers.{}.pos_ff.layer_norm.weight",
-            "model.transformer.layers.{}.pos_ff.layer_norm.bias",
-        ];
-        w.norm(norm, Role::Norm, d);
+        w.linear(names::QKV, Role::QueryKeyValue, (d, 3 * d), NORMAL);
+        w.linear(names::RELATIVE, Role::RelativePosition, (d, d), NORMAL);
+        w.linear(names::OUT, Role::AttentionOut, (d, d), NORMAL);
+        w.table(names::CONTENT_BIAS, Role::RelativePosition, &[d], NORMAL);
+        w.table(names::POSITION_BIAS, Role::RelativePosition, &[d], NORMAL);
+        w.norm(names::NORM_1, Role::Norm, d);
+        w.linear(names::FC_1, Role::FfnIn, (d, f), NORMAL);
+        w.linear(names::FC_2, Role::FfnOut, (f, d), NORMAL);
+        w.norm(names::NORM_2, Role::Norm, d);
     }
 
     fn flops_outside(&self, a: &Architecture, _: Counter) -> u128 {

@@ -80,6 +80,31 @@ impl Vit<'_> {
 
 const LINEAR: Init = Init::TruncatedNormal(0.02);
 
+/// What the tensors are called.
+#[allow(missing_docs, reason = "a constant says what the layer is, its text what files call it")]
+pub mod names {
+    use crate::architecture::Names;
+
+    pub const PATCHES: Names = ["patch_embed.weight", "patch_embed.bias"];
+    pub const CLASS: &str = "cls_token";
+    pub const POSITIONS: &str = "pos_embed";
+    pub const NORM: Names = ["norm.weight", "norm.bias"];
+    pub const HEAD: Names = ["head.weight", "head.bias"];
+    pub const NORM_1: Names = ["blocks.{}.attn_layer_norm.weight", "blocks.{}.attn_layer_norm.bias"];
+    pub const NORM_2: Names = ["blocks.{}.ffn_layer_norm.weight", "blocks.{}.ffn_layer_norm.bias"];
+    pub const QKV: Names = ["blocks.{}.attn.qkv.weight", "blocks.{}.attn.qkv.bias"];
+    pub const PROJ: Names = ["blocks.{}.attn.proj.weight", "blocks.{}.attn.proj.bias"];
+    pub const FC1: Names = ["blocks.{}.fc1.weight", "blocks.{}.fc1.bias"];
+    pub const FC2: Names = ["blocks.{}.fc2.weight", "blocks.{}.fc2.bias"];
+    /// Relative positions: of keys down and across, of values down and across.
+    pub const TABLES: [&str; 4] = [
+        "blocks.{}.attn.rel_pos_embed_k.embeddings_table_v",
+        "blocks.{}.attn.rel_pos_embed_k.embeddings_table_h",
+        "blocks.{}.attn.rel_pos_embed_v.embeddings_table_v",
+        "blocks.{}.attn.rel_pos_embed_v.embeddings_table_h",
+    ];
+}
+
 /// See the [module documentation](self).
 pub struct Family;
 
@@ -122,50 +147,30 @@ impl super::Family for Family {
         let v = Vit(a);
         let (d, p) = (v.embed_dim(), v.patch_size());
         let patch = Init::Uniform(1.0 / (v.patch_inputs() as f64).sqrt());
-        w.convolution(
-            ["patch_embed.weight", "patch_embed.bias"],
-            Role::PatchEmbedding,
-            &[d, v.channels(), p, p],
-            patch,
-        );
-        w.table("cls_token", Role::ClassToken, &[1, 1, d], LINEAR);
+        w.convolution(names::PATCHES, Role::PatchEmbedding, &[d, v.channels(), p, p], patch);
+        w.table(names::CLASS, Role::ClassToken, &[1, 1, d], LINEAR);
         if v.abs_pos() == 1 {
-            w.table("pos_embed", Role::Position, &[1, v.patches() + 1, d], LINEAR);
+            w.table(names::POSITIONS, Role::Position, &[1, v.patches() + 1, d], LINEAR);
         }
-        w.norm(["norm.weight", "norm.bias"], Role::Norm, d);
-        w.linear(["head.weight", "head.bias"], Role::Head, (d, v.num_classes()), LINEAR);
+        w.norm(names::NORM, Role::Norm, d);
+        w.linear(names::HEAD, Role::Head, (d, v.num_classes()), LINEAR);
     }
     fn position(&self, a: &Architecture, i: usize, w: &mut Visitor) {
         let v = Vit(a);
         let (d, q, f) = (v.embed_dim(), v.q(i), v.ffn(i));
         w.enter(i, [i, 0]);
-        w.norm(["blocks.{}.attn_layer_norm.weight", "blocks.{}.attn_layer_norm.bias"], Role::Norm, d);
-        w.linear(
-            ["blocks.{}.attn.qkv.weight", "blocks.{}.attn.qkv.bias"],
-            Role::QueryKeyValue,
-            (d, 3 * q),
-            LINEAR,
-        );
-        w.linear(
-            ["blocks.{}.attn.proj.weight", "blocks.{}.attn.proj.bias"],
-            Role::AttentionOut,
-            (q, d),
-            LINEAR,
-        );
+        w.norm(names::NORM_1, Role::Norm, d);
+        w.linear(names::QKV, Role::QueryKeyValue, (d, 3 * q), LINEAR);
+        w.linear(names::PROJ, Role::AttentionOut, (q, d), LINEAR);
         if v.relative_position() == 1 {
             let shape = [2 * v.max_relative_position() + 2, q / v.num_heads(i)];
-            for table in [
-                "blocks.{}.attn.rel_pos_embed_k.embeddings_table_v",
-                "blocks.{}.attn.rel_pos_embed_k.embeddings_table_h",
-                "blocks.{}.attn.rel_pos_embed_v.embeddings_table_v",
-                "blocks.{}.attn.rel_pos_embed_v.embeddings_table_h",
-            ] {
+            for table in names::TABLES {
                 w.table(table, Role::RelativePosition, &shape, LINEAR);
             }
         }
-        w.norm(["blocks.{}.ffn_layer_norm.weight", "blocks.{}.ffn_layer_norm.bias"], Role::Norm, d);
-        w.linear(["blocks.{}.fc1.weight", "blocks.{}.fc1.bias"], Role::FfnIn, (d, f), LINEAR);
-        w.linear(["blocks.{}.fc2.weight", "blocks.{}.fc2.bias"], Role::FfnOut, (f, d), LINEAR);
+        w.norm(names::NORM_2, Role::Norm, d);
+        w.linear(names::FC1, Role::FfnIn, (d, f), LINEAR);
+        w.linear(names::FC2, Role::FfnOut, (f, d), LINEAR);
     }
 
     fn has_published_flops(&self) -> bool {

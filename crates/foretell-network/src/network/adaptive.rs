@@ -1,16 +1,11 @@
 //! Adaptive embedding and softmax, shared by GPT-2 and Transformer-XL; see [`Adaptive`].
 
-use super::layer::{Names, Tied};
+use super::layer::Tied;
 use super::{Output, Tape, Value};
 use crate::architecture::Adaptive;
+use crate::architecture::names::adaptive::*;
 use crate::engine::scalar::Scalar;
 use std::ops::Range;
-
-const TABLE: &str = "model.transformer.wte.emb_layers.{}.weight";
-const PROJECTION: Names = ["model.transformer.wte.emb_projs.{}", ""];
-const WORD_BIAS: &str = "model.lm_head.out_layers_biases.{}";
-const OUT_PROJECTION: Names = ["model.lm_head.out_projs.{}", ""];
-const ENTRIES: Names = ["model.lm_head.cluster_weight", "model.lm_head.cluster_bias"];
 
 /// The words of each part of the vocabulary, from the number of words in each.
 fn ranges(sizes: impl Iterator<Item = (u64, u64)>) -> Vec<Range<u32>> {

@@ -1,7 +1,7 @@
 //! The forward pass of a BERT encoder; see [`crate::architecture::Bert`].
 
-use super::layer::Names;
 use super::{Input, Model, Output, Tape, Value};
+use crate::architecture::names::bert::*;
 use crate::architecture::{Architecture, Bert, Family, Tensor, families};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
@@ -10,22 +10,6 @@ use crate::engine::scalar::Scalar;
 const EPS: f64 = 1e-12;
 /// The id whose embedding is not learned.
 const PADDING: u32 = 0;
-const QKV: [Names; 3] = [
-    ["encoder.layer.{}.attention.self.query.weight", "encoder.layer.{}.attention.self.query.bias"],
-    ["encoder.layer.{}.attention.self.key.weight", "encoder.layer.{}.attention.self.key.bias"],
-    ["encoder.layer.{}.attention.self.value.weight", "encoder.layer.{}.attention.self.value.bias"],
-];
-const MIXED: Names =
-    ["encoder.layer.{}.attention.output.dense.weight", "encoder.layer.{}.attention.output.dense.bias"];
-const MIXED_NORM: Names = [
-    "encoder.layer.{}.attention.output.LayerNorm.weight",
-    "encoder.layer.{}.attention.output.LayerNorm.bias",
-];
-const FFN_IN: Names =
-    ["encoder.layer.{}.intermediate.dense.weight", "encoder.layer.{}.intermediate.dense.bias"];
-const FFN_OUT: Names = ["encoder.layer.{}.output.dense.weight", "encoder.layer.{}.output.dense.bias"];
-const FFN_NORM: Names =
-    ["encoder.layer.{}.output.LayerNorm.weight", "encoder.layer.{}.output.LayerNorm.bias"];
 
 /// See the [module documentation](self).
 pub struct Network;
@@ -73,7 +57,7 @@ fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut 
         x = tape.block(i, x);
     }
     let first = tape.mean_rows(x, batch, (0, 1));
-    let pooled = tape.linear(first, ["pooler.dense.weight", "pooler.dense.bias"], [0, 0]);
+    let pooled = tape.linear(first, POOLER, [0, 0]);
     let pooled = tape.activate(pooled, Activation::Tanh);
     Output { features: x, logits: Some(pooled), loss: None }
 }
@@ -81,15 +65,15 @@ fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut 
 /// The normalised sum of word, segment and position embeddings, and the number of samples.
 pub(super) fn embed<S: Scalar>(input: &Input<S>, tape: &mut Tape<'_, S>) -> (Value, usize) {
     let Input::Tokens { ids, types, batch, .. } = input else { panic!("an encoder of text reads tokens") };
-    let words = tape.param("embeddings.word_embeddings.weight", [0, 0]);
-    let segments = tape.param("embeddings.token_type_embeddings.weight", [0, 0]);
-    let positions = tape.param("embeddings.position_embeddings.weight", [0, 0]);
+    let words = tape.param(WORDS, [0, 0]);
+    let segments = tape.param(SEGMENTS, [0, 0]);
+    let positions = tape.param(POSITIONS, [0, 0]);
     let x = tape.words(ids, words, Some(PADDING));
     let types = if types.is_empty() { &vec![0; ids.len()] } else { types };
     let segments = tape.embedding(types, segments, None);
     let x = tape.add(x, segments);
     let x = tape.add_table(x, positions, *batch);
-    let x = tape.layer_norm(x, ["embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"], [0, 0], EPS);
+    let x = tape.layer_norm(x, EMBEDDING_NORM, [0, 0], EPS);
     (tape.dropout(x), *batch)
 }
 

@@ -1,8 +1,8 @@
 //! The forward pass of a FlexiBERT encoder; see [`crate::architecture::FlexiBert`].
 
 use super::bert::embed;
-use super::layer::Names;
 use super::{Input, Model, Output, Tape, Value};
+use crate::architecture::names::flexibert::*;
 use crate::architecture::{Architecture, Family, FlexiBert, Mixer, families};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
@@ -11,43 +11,6 @@ use crate::engine::fourier::Transform;
 use crate::engine::scalar::Scalar;
 
 const EPS: f64 = 1e-12;
-const PROJECT: Names = ["embeddings_project.weight", "embeddings_project.bias"];
-const QKV: [Names; 3] = [
-    ["encoder.layer.{}.operation.operation.query.weight", "encoder.layer.{}.operation.operation.query.bias"],
-    ["encoder.layer.{}.operation.operation.key.weight", "encoder.layer.{}.operation.operation.key.bias"],
-    ["encoder.layer.{}.operation.operation.value.weight", "encoder.layer.{}.operation.operation.value.bias"],
-];
-const MULTIPLIER: Names = ["encoder.layer.{}.operation.operation.weight.weight", ""];
-const TRANSFORM: Names =
-    ["encoder.layer.{}.operation.operation.input.weight", "encoder.layer.{}.operation.operation.input.bias"];
-const DEPTHWISE: &str = "encoder.layer.{}.operation.operation.key_conv_attn_layer.depthwise.weight";
-const POINTWISE: Names = [
-    "encoder.layer.{}.operation.operation.key_conv_attn_layer.pointwise.weight",
-    "encoder.layer.{}.operation.operation.key_conv_attn_layer.bias",
-];
-const KERNELS: Names = [
-    "encoder.layer.{}.operation.operation.conv_kernel_layer.weight",
-    "encoder.layer.{}.operation.operation.conv_kernel_layer.bias",
-];
-const SPANS: Names = [
-    "encoder.layer.{}.operation.operation.conv_out_layer.weight",
-    "encoder.layer.{}.operation.operation.conv_out_layer.bias",
-];
-const MIXED: Names =
-    ["encoder.layer.{}.operation.output.dense.weight", "encoder.layer.{}.operation.output.dense.bias"];
-const MIXED_NORM: Names = [
-    "encoder.layer.{}.operation.output.LayerNorm.weight",
-    "encoder.layer.{}.operation.output.LayerNorm.bias",
-];
-const FFN_IN: Names =
-    ["encoder.layer.{}.intermediate.dense_in.weight", "encoder.layer.{}.intermediate.dense_in.bias"];
-const FFN_MID: Names = [
-    "encoder.layer.{}.intermediate.dense_list.{}.weight",
-    "encoder.layer.{}.intermediate.dense_list.{}.bias",
-];
-const FFN_OUT: Names = ["encoder.layer.{}.output.dense.weight", "encoder.layer.{}.output.dense.bias"];
-const FFN_NORM: Names =
-    ["encoder.layer.{}.output.LayerNorm.weight", "encoder.layer.{}.output.LayerNorm.bias"];
 
 /// See the [module documentation](self).
 pub struct Network;

@@ -1,7 +1,7 @@
 //! The forward pass of a GPT-2 decoder; see [`crate::architecture::Gpt2`].
 
-use super::layer::Names;
 use super::{Input, Model, Output, Tape, Value, adaptive};
+use crate::architecture::names::gpt2::*;
 use crate::architecture::{Architecture, Family, Gpt2, Tensor, families};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
@@ -9,15 +9,6 @@ use crate::engine::scalar::Scalar;
 
 const EPS: f64 = 1e-5;
 const MASKED: f64 = -1e4;
-const WORDS: &str = "model.transformer.wte.emb_layers.{}.weight";
-const POSITIONS: &str = "model.transformer.wpe.weight";
-const NORM_1: Names = ["model.transformer.h.{}.ln_1.weight", "model.transformer.h.{}.ln_1.bias"];
-const QKV: Names = ["model.transformer.h.{}.attn.c_attn.weight", "model.transformer.h.{}.attn.c_attn.bias"];
-const PROJ: Names = ["model.transformer.h.{}.attn.c_proj.weight", "model.transformer.h.{}.attn.c_proj.bias"];
-const NORM_2: Names = ["model.transformer.h.{}.ln_2.weight", "model.transformer.h.{}.ln_2.bias"];
-const FC: Names = ["model.transformer.h.{}.mlp.c_fc.weight", "model.transformer.h.{}.mlp.c_fc.bias"];
-const FC_PROJ: Names = ["model.transformer.h.{}.mlp.c_proj.weight", "model.transformer.h.{}.mlp.c_proj.bias"];
-const NORM: Names = ["model.transformer.ln_f.weight", "model.transformer.ln_f.bias"];
 
 /// See the [module documentation](self).
 pub struct Network;

@@ -1,34 +1,11 @@
 //! The forward pass of a LLaMA-style decoder; see [`crate::architecture::Llama`].
 
-use super::layer::Names;
 use super::{Input, Model, Output, Tape};
+use crate::architecture::names::llama::*;
 use crate::architecture::{Architecture, Family, Llama, families};
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::scalar::Scalar;
 
-const EMBEDDING: &str = "model.embed_tokens.weight";
-const NORM_1: &str = "model.layers.{}.input_layernorm.weight";
-const NORM_2: &str = "model.layers.{}.post_attention_layernorm.weight";
-const QKV: [Names; 3] = [
-    ["model.layers.{}.self_attn.q_proj.weight", "model.layers.{}.self_attn.q_proj.bias"],
-    ["model.layers.{}.self_attn.k_proj.weight", "model.layers.{}.self_attn.k_proj.bias"],
-    ["model.layers.{}.self_attn.v_proj.weight", "model.layers.{}.self_attn.v_proj.bias"],
-];
-const QKV_ADAPTERS: [Names; 3] = [
-    ["model.layers.{}.self_attn.q_proj.lora_A.weight", "model.layers.{}.self_attn.q_proj.lora_B.weight"],
-    ["model.layers.{}.self_attn.k_proj.lora_A.weight", "model.layers.{}.self_attn.k_proj.lora_B.weight"],
-    ["model.layers.{}.self_attn.v_proj.lora_A.weight", "model.layers.{}.self_attn.v_proj.lora_B.weight"],
-];
-const OUT: Names = ["model.layers.{}.self_attn.o_proj.weight", ""];
-const GATE: Names = ["model.layers.{}.mlp.gate_proj.weight", ""];
-const GATE_ADAPTER: Names =
-    ["model.layers.{}.mlp.gate_proj.lora_A.weight", "model.layers.{}.mlp.gate_proj.lora_B.weight"];
-const UP: Names = ["model.layers.{}.mlp.up_proj.weight", ""];
-const UP_ADAPTER: Names =
-    ["model.layers.{}.mlp.up_proj.lora_A.weight", "model.layers.{}.mlp.up_proj.lora_B.weight"];
-const DOWN: Names = ["model.layers.{}.mlp.down_proj.weight", ""];
-const DOWN_ADAPTER: Names =
-    ["model.layers.{}.mlp.down_proj.lora_A.weight", "model.layers.{}.mlp.down_proj.lora_B.weight"];
 
 /// See the [module documentation](self).
 pub struct Network;
@@ -84,9 +61,9 @@ fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut 
         x = tape.add(x, h);
         x = tape.block(i, x);
     }
-    let norm = tape.param("model.norm.weight", [0, 0]);
+    let norm = tape.param(NORM, [0, 0]);
     let features = tape.rms_norm(x, norm, eps);
-    let head = if v.tie_embeddings() == 1 { embedding } else { tape.param("lm_head.weight", [0, 0]) };
+    let head = if v.tie_embeddings() == 1 { embedding } else { tape.param(HEAD[0], [0, 0]) };
     tape.language_model(features, head, None, labels)
 }
 

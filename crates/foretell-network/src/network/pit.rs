@@ -1,7 +1,7 @@
 //! The forward pass of a pooling vision transformer; see [`crate::architecture::Pit`].
 
-use super::layer::Names;
 use super::{Input, Mark, Model, Output, Tape};
+use crate::architecture::names::pit::*;
 use crate::architecture::{Architecture, Family, Pit, families};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
@@ -9,18 +9,6 @@ use crate::engine::conv2d::Conv2d;
 use crate::engine::scalar::Scalar;
 
 const EPS: f64 = 1e-6;
-const NORM_1: Names = ["transformers.{}.blocks.{}.norm1.weight", "transformers.{}.blocks.{}.norm1.bias"];
-const NORM_2: Names = ["transformers.{}.blocks.{}.norm2.weight", "transformers.{}.blocks.{}.norm2.bias"];
-const QKV: Names = ["transformers.{}.blocks.{}.attn.qkv.weight", "transformers.{}.blocks.{}.attn.qkv.bias"];
-const PROJ: Names =
-    ["transformers.{}.blocks.{}.attn.proj.weight", "transformers.{}.blocks.{}.attn.proj.bias"];
-const FC1: Names = ["transformers.{}.blocks.{}.mlp.fc1.weight", "transformers.{}.blocks.{}.mlp.fc1.bias"];
-const FC2: Names = ["transformers.{}.blocks.{}.mlp.fc2.weight", "transformers.{}.blocks.{}.mlp.fc2.bias"];
-/// Between two stages: the convolution of the map, the linear map of the class token.
-const POOLS: [[Names; 2]; 2] = [
-    [["pools.0.conv.weight", "pools.0.conv.bias"], ["pools.0.fc.weight", "pools.0.fc.bias"]],
-    [["pools.1.conv.weight", "pools.1.conv.bias"], ["pools.1.fc.weight", "pools.1.fc.bias"]],
-];
 
 /// See the [module documentation](self).
 pub struct Network;
@@ -55,10 +43,10 @@ fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut 
     };
     let image = tape.input(pixels, batch, pixels.len() / batch);
     let image = tape.embedded(image);
-    let mut x = tape.convolution(image, conv, ["patch_embed.conv.weight", "patch_embed.conv.bias"], [0, 0]);
-    let positions = tape.param("pos_embed", [0, 0]);
+    let mut x = tape.convolution(image, conv, PATCHES, [0, 0]);
+    let positions = tape.param(POSITIONS, [0, 0]);
     x = tape.add_map(x, positions, batch);
-    let class = tape.param("cls_token", [0, 0]);
+    let class = tape.param(CLASS, [0, 0]);
     x = tape.prepend(x, class, batch);
     let blocks = (0..=POOLS.len()).map(|stage| v.depth(stage) as usize).sum();
     let mut block = 0;
@@ -100,9 +88,9 @@ fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut 
         }
     }
     let class = tape.mean_rows(x, batch, (0, 1));
-    let features = tape.layer_norm(class, ["norm.weight", "norm.bias"], [0, 0], EPS);
+    let features = tape.layer_norm(class, NORM, [0, 0], EPS);
     tape.mark(Mark::Pooled, features);
-    let logits = tape.linear(features, ["head.weight", "head.bias"], [0, 0]);
+    let logits = tape.linear(features, HEAD, [0, 0]);
     Output { features, logits: Some(logits), loss: None }
 }
 

@@ -3,16 +3,11 @@
 //! Rows are step-major, as the ids are: all samples at the first step, then all at the second.
 
 use super::{Mark, Model, Output, Tape, Value};
+use crate::architecture::names::recurrent::*;
 use crate::architecture::{Architecture, Family, Input, Node, Op, Recipe, Recurrent, families};
 use crate::engine::activation::Activation;
 use crate::engine::scalar::Scalar;
 
-const WEIGHTS: [&str; 3] = [
-    "rnns.{}.cell.components.node_{}.weights.0",
-    "rnns.{}.cell.components.node_{}.weights.1",
-    "rnns.{}.cell.components.node_{}.weights.2",
-];
-const BIAS: &str = "rnns.{}.cell.components.node_{}.bias";
 
 /// See the [module documentation](self).
 pub struct Network;
@@ -44,7 +39,7 @@ fn forward<S: Scalar>(
     let super::Input::Tokens { ids, batch, labels, .. } = input else {
         panic!("a language model reads tokens")
     };
-    let embedding = tape.param("encoder.weight", [0, 0]);
+    let embedding = tape.param(WORDS, [0, 0]);
     // The originals look up with padding_idx −1: the last word of the vocabulary is read but not learned.
     let mut x = tape.words(ids, embedding, Some(v.vocab_size() as u32 - 1));
     x = tape.embedded(x);
@@ -53,7 +48,7 @@ fn forward<S: Scalar>(
         x = layer(&recipe, i as usize, v.layer(i).1 as usize, x, *batch, tape);
         x = tape.block(i as usize, x);
     }
-    let bias = tape.param("decoder.bias", [0, 0]);
+    let bias = tape.param(WORD_BIAS, [0, 0]);
     tape.language_model(x, embedding, Some(bias), labels)
 }
 

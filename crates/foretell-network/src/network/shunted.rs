@@ -1,8 +1,8 @@
 //! The forward pass of a shunted vision transformer; see [`crate::architecture::Shunted`].
 
-use super::layer::Names;
 use super::{Input, Mark, Model, Output, Tape, Value};
-use crate::architecture::{Architecture, Family, Shunted, families};
+use crate::architecture::names::shunted::*;
+use crate::architecture::{Architecture, Family, Names, Shunted, families};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::conv2d::Conv2d;
@@ -10,52 +10,6 @@ use crate::engine::scalar::Scalar;
 
 const EPS: f64 = 1e-6;
 const BATCH_NORM_EPS: f64 = 1e-5;
-/// Where each stage after the first begins: convolution and norm.
-const MERGES: [[Names; 2]; 3] = [
-    [
-        ["patch_embed2.proj.weight", "patch_embed2.proj.bias"],
-        ["patch_embed2.norm.weight", "patch_embed2.norm.bias"],
-    ],
-    [
-        ["patch_embed3.proj.weight", "patch_embed3.proj.bias"],
-        ["patch_embed3.norm.weight", "patch_embed3.norm.bias"],
-    ],
-    [
-        ["patch_embed4.proj.weight", "patch_embed4.proj.bias"],
-        ["patch_embed4.norm.weight", "patch_embed4.norm.bias"],
-    ],
-];
-/// Where each stage ends.
-const NORMS: [Names; 4] = [
-    ["norm1.weight", "norm1.bias"],
-    ["norm2.weight", "norm2.bias"],
-    ["norm3.weight", "norm3.bias"],
-    ["norm4.weight", "norm4.bias"],
-];
-const NORM_1: Names = ["block{}.{}.norm1.weight", "block{}.{}.norm1.bias"];
-const NORM_2: Names = ["block{}.{}.norm2.weight", "block{}.{}.norm2.bias"];
-const QUERY: Names = ["block{}.{}.attn.q.weight", "block{}.{}.attn.q.bias"];
-const KEY_VALUE: Names = ["block{}.{}.attn.kv.weight", "block{}.{}.attn.kv.bias"];
-const LOCAL: Names = ["block{}.{}.attn.local_conv.weight", "block{}.{}.attn.local_conv.bias"];
-const PROJ: Names = ["block{}.{}.attn.proj.weight", "block{}.{}.attn.proj.bias"];
-const FC1: Names = ["block{}.{}.mlp.fc1.weight", "block{}.{}.mlp.fc1.bias"];
-const FFN_LOCAL: Names = ["block{}.{}.mlp.dwconv.dwconv.weight", "block{}.{}.mlp.dwconv.dwconv.bias"];
-const FC2: Names = ["block{}.{}.mlp.fc2.weight", "block{}.{}.mlp.fc2.bias"];
-/// For each of the two pooling rates: pooling, its norm, keys and values, local convolution of the values.
-const RATES: [[Names; 4]; 2] = [
-    [
-        ["block{}.{}.attn.sr1.weight", "block{}.{}.attn.sr1.bias"],
-        ["block{}.{}.attn.norm1.weight", "block{}.{}.attn.norm1.bias"],
-        ["block{}.{}.attn.kv1.weight", "block{}.{}.attn.kv1.bias"],
-        ["block{}.{}.attn.local_conv1.weight", "block{}.{}.attn.local_conv1.bias"],
-    ],
-    [
-        ["block{}.{}.attn.sr2.weight", "block{}.{}.attn.sr2.bias"],
-        ["block{}.{}.attn.norm2.weight", "block{}.{}.attn.norm2.bias"],
-        ["block{}.{}.attn.kv2.weight", "block{}.{}.attn.kv2.bias"],
-        ["block{}.{}.attn.local_conv2.weight", "block{}.{}.attn.local_conv2.bias"],
-    ],
-];
 
 /// See the [module documentation](self).
 pub struct Network;
@@ -117,7 +71,7 @@ fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut 
     let tokens = tape.shape(x).0 / batch;
     let pooled = tape.mean_rows(x, *batch, (0, tokens));
     tape.mark(Mark::Pooled, pooled);
-    let logits = tape.linear(pooled, ["head.weight", "head.bias"], [0, 0]);
+    let logits = tape.linear(pooled, HEAD, [0, 0]);
     Output { features: x, logits: Some(logits), loss: None }
 }
 
@@ -125,22 +79,19 @@ fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut 
 fn stem<S: Scalar>(v: Shunted, image: Value, batch: usize, tape: &mut Tape<'_, S>) -> Value {
     let (width, side) = (v.base_dim() as usize, v.image_size() as usize);
     let wide = Conv2d { outputs: width, stride: 2, ..window(v.channels() as usize, side, 7) };
-    let mut x = tape.convolution(image, wide, ["patch_embed1.stem.0.weight", ""], [0, 0]);
-    let norm = ["patch_embed1.stem.1.weight", "patch_embed1.stem.1.bias"];
-    x = tape.batch_norm(x, norm, [0, 0], BATCH_NORM_EPS);
+    let mut x = tape.convolution(image, wide, STEM, [0, 0]);
+    x = tape.batch_norm(x, STEM_NORM, [0, 0], BATCH_NORM_EPS);
     x = tape.activate(x, Activation::Relu);
     // Convolution, norm and ReLU are numbered in one sequence, and the first three are already done.
     for i in (3..).step_by(3).take(v.stem_convs() as usize) {
         let map = tape.channels_first(x, batch, 0);
-        x = tape.convolution(map, window(width, side / 2, 3), ["patch_embed1.stem.{}.weight", ""], [i, 0]);
-        let norm = ["patch_embed1.stem.{}.weight", "patch_embed1.stem.{}.bias"];
-        x = tape.batch_norm(x, norm, [i + 1, 0], BATCH_NORM_EPS);
+        x = tape.convolution(map, window(width, side / 2, 3), STEM_CONVS, [i, 0]);
+        x = tape.batch_norm(x, STEM_CONVS_NORM, [i + 1, 0], BATCH_NORM_EPS);
         x = tape.activate(x, Activation::Relu);
     }
     let map = tape.channels_first(x, batch, 0);
-    let proj = ["patch_embed1.proj.weight", "patch_embed1.proj.bias"];
-    x = tape.convolution(map, patches(width, side / 2, 2), proj, [0, 0]);
-    tape.layer_norm(x, ["patch_embed1.norm.weight", "patch_embed1.norm.bias"], [0, 0], EPS)
+    x = tape.convolution(map, patches(width, side / 2, 2), PATCHES, [0, 0]);
+    tape.layer_norm(x, PATCHES_NORM, [0, 0], EPS)
 }
 
 /// A convolution that keeps map and channels, its window centred.

@@ -4,8 +4,9 @@
 //! In training it drops numbers of words, distances, both layers of the feed-forward and the features, but no attention
 //! probability: the original's `dropatt` is 0.
 
-use super::layer::{Names, Relation};
+use super::layer::Relation;
 use super::{Input, Model, Output, Tape, Value, adaptive};
+use crate::architecture::names::transformer_xl::*;
 use crate::architecture::{Architecture, Family, Tensor, TransformerXl, families};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
@@ -13,27 +14,6 @@ use crate::engine::scalar::Scalar;
 
 const EPS: f64 = 1e-5;
 const MASKED: f64 = -1e30;
-const QKV: Names = ["model.transformer.layers.{}.dec_attn.qkv_net.weight", ""];
-const RELATIVE: Names = ["model.transformer.layers.{}.dec_attn.r_net.weight", ""];
-const OUT: Names = ["model.transformer.layers.{}.dec_attn.o_net.weight", ""];
-const CONTENT_BIAS: &str = "model.transformer.layers.{}.dec_attn.r_w_bias";
-const POSITION_BIAS: &str = "model.transformer.layers.{}.dec_attn.r_r_bias";
-const NORM_1: Names = [
-    "model.transformer.layers.{}.dec_attn.layer_norm.weight",
-    "model.transformer.layers.{}.dec_attn.layer_norm.bias",
-];
-const FC_1: Names = [
-    "model.transformer.layers.{}.pos_ff.CoreNet.0.weight",
-    "model.transformer.layers.{}.pos_ff.CoreNet.0.bias",
-];
-const FC_2: Names = [
-    "model.transformer.layers.{}.pos_ff.CoreNet.3.weight",
-    "model.transformer.layers.{}.pos_ff.CoreNet.3.bias",
-];
-const NORM_2: Names = [
-    "model.transformer.layers.{}.pos_ff.layer_norm.weight",
-    "model.transformer.layers.{}.pos_ff.layer_norm.bias",
-];
 
 /// See the [module documentation](self).
 pub struct Network;

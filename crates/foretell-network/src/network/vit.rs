@@ -1,7 +1,7 @@
 //! The forward pass of a vision transformer; see [`crate::architecture::Vit`].
 
-use super::layer::Names;
 use super::{Input, Mark, Model, Output, Tape};
+use crate::architecture::names::vit::*;
 use crate::architecture::{Architecture, Family, Tensor, Vit, families};
 use crate::engine::activation::Activation;
 use crate::engine::attention::{Attention, Mask};
@@ -9,18 +9,6 @@ use crate::engine::conv2d::Conv2d;
 use crate::engine::relative::Grid;
 use crate::engine::scalar::Scalar;
 
-const NORM_1: Names = ["blocks.{}.attn_layer_norm.weight", "blocks.{}.attn_layer_norm.bias"];
-const NORM_2: Names = ["blocks.{}.ffn_layer_norm.weight", "blocks.{}.ffn_layer_norm.bias"];
-const QKV: Names = ["blocks.{}.attn.qkv.weight", "blocks.{}.attn.qkv.bias"];
-const PROJ: Names = ["blocks.{}.attn.proj.weight", "blocks.{}.attn.proj.bias"];
-const FC1: Names = ["blocks.{}.fc1.weight", "blocks.{}.fc1.bias"];
-const FC2: Names = ["blocks.{}.fc2.weight", "blocks.{}.fc2.bias"];
-const TABLES: [&str; 4] = [
-    "blocks.{}.attn.rel_pos_embed_k.embeddings_table_v",
-    "blocks.{}.attn.rel_pos_embed_k.embeddings_table_h",
-    "blocks.{}.attn.rel_pos_embed_v.embeddings_table_v",
-    "blocks.{}.attn.rel_pos_embed_v.embeddings_table_h",
-];
 
 /// See the [module documentation](self).
 pub struct Network;
@@ -58,11 +46,11 @@ fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut 
     };
     let image = tape.input(pixels, batch, pixels.len() / batch);
     let image = tape.embedded(image);
-    let mut x = tape.convolution(image, conv, ["patch_embed.weight", "patch_embed.bias"], [0, 0]);
-    let class = tape.param("cls_token", [0, 0]);
+    let mut x = tape.convolution(image, conv, PATCHES, [0, 0]);
+    let class = tape.param(CLASS, [0, 0]);
     x = tape.prepend(x, class, batch);
     if v.abs_pos() == 1 {
-        let positions = tape.param("pos_embed", [0, 0]);
+        let positions = tape.param(POSITIONS, [0, 0]);
         x = tape.add_table(x, positions, batch);
     }
     let depth = v.depth() as usize;
@@ -89,10 +77,10 @@ fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut 
         x = tape.block(i, x);
     }
     let tokens = grid * grid + 1;
-    let features = tape.layer_norm(x, ["norm.weight", "norm.bias"], [0, 0], eps);
+    let features = tape.layer_norm(x, NORM, [0, 0], eps);
     let pooled = tape.mean_rows(features, batch, if v.pooling() == 0 { (1, tokens) } else { (0, 1) });
     tape.mark(Mark::Pooled, pooled);
-    let logits = tape.linear(pooled, ["head.weight", "head.bias"], [0, 0]);
+    let logits = tape.linear(pooled, HEAD, [0, 0]);
     Output { features, logits: Some(logits), loss: None }
 }
 

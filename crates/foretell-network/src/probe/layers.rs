@@ -1,5 +1,6 @@
 //! Which weight tensors a pass or a proxy looks at.
 
+use crate::architecture::names::{adaptive, bert, llama};
 use crate::architecture::{Form, Part, Role, Tensor};
 use crate::network::{Layout, Param};
 use serde::Deserialize;
@@ -66,11 +67,13 @@ impl Layers {
 /// models (its projections and its clusters) belongs to the embedding; the convolutions of a span layer are no maps of
 /// features.
 fn is_linear(tensor: &Tensor) -> bool {
-    let vocabulary = tensor.pattern.contains("lm_head") || tensor.pattern.contains("emb_projs");
+    const VOCABULARY: [&str; 4] =
+        [adaptive::PROJECTION[0], adaptive::OUT_PROJECTION[0], adaptive::ENTRIES[0], llama::HEAD[0]];
+    let vocabulary = VOCABULARY.contains(&tensor.pattern);
     let span = tensor.role == Role::SpanConvolution && tensor.form == Form::Convolution;
     tensor.form != Form::Vector && !vocabulary && !span && tensor.role != Role::Embedding
 }
 
 fn is_word_table(tensor: &Tensor) -> bool {
-    tensor.role == Role::Embedding && tensor.shape[1] > 0 && !tensor.pattern.contains("token_type")
+    tensor.role == Role::Embedding && tensor.shape[1] > 0 && tensor.pattern != bert::SEGMENTS
 }

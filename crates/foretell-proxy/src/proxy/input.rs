@@ -1,7 +1,7 @@
 //! What a proxy sees of a candidate: shape, weights, and what the passes it asked for have kept.
 
 use super::{About, PassOverrides, Score, Term};
-use crate::architecture::{Form, NetworkKind, Role, Subject, Tensor};
+use crate::architecture::{Form, Init, NetworkKind, Role, Subject, Tensor};
 use crate::engine::linalg::Unsolved;
 use crate::error::{Error, Result};
 use crate::network::{Layout, Mark, Param};
@@ -146,8 +146,9 @@ impl<'a> ProxyInput<'a> {
             return None;
         }
         let (layout, weights) = (self.layout?, self.weights[0]?);
-        let last = self.subject.depth() as usize - 1;
-        let gain = layout.find("encoder.layer.{}.output.LayerNorm.weight", [last, 0])?;
+        let gains =
+            layout.tensors().filter(|(_, tensor)| tensor.role == Role::Norm && tensor.init == Init::Ones);
+        let (gain, _) = gains.last()?;
         let gain = weights.stored(gain);
         let first = gain.at(0, 0).abs();
         (gain.sum(|g| (g.abs() - first).abs()) == 0.0).then(|| {

@@ -7,7 +7,7 @@
 
 use super::Task;
 use super::batch::Batch;
-use crate::architecture::{Architecture, Init, Role, Tensor, Visitor};
+use crate::architecture::{Architecture, Init, Names, Role, Tensor, Visitor, names};
 use crate::engine::activation::Activation;
 use crate::engine::scalar::Scalar;
 use crate::error::Result;
@@ -15,11 +15,10 @@ use crate::network::{Tape, Value, forward};
 use crate::space;
 use serde_json::json;
 
-const DENSE: [&str; 2] = ["head.dense.weight", "head.dense.bias"];
-const NORM: [&str; 2] = ["head.norm.weight", "head.norm.bias"];
+const DENSE: Names = ["head.dense.weight", "head.dense.bias"];
+const NORM: Names = ["head.norm.weight", "head.norm.bias"];
 const WORDS: &str = "head.words.bias";
-const CLASSES: [&str; 2] = ["head.classes.weight", "head.classes.bias"];
-const EMBEDDING: &str = "embeddings.word_embeddings.weight";
+const CLASSES: Names = ["head.classes.weight", "head.classes.bias"];
 const EPS: f64 = 1e-12;
 const NORMAL: Init = Init::Normal(0.02);
 
@@ -70,7 +69,7 @@ pub(super) fn loss<S: Scalar>(
             let h = tape.linear(h, DENSE, [0, 0]);
             let h = tape.activation(h, Activation::Gelu, 0);
             let h = tape.layer_norm(h, NORM, [0, 0], EPS);
-            let (words, bias) = (tape.param(EMBEDDING, [0, 0]), tape.param(WORDS, [0, 0]));
+            let (words, bias) = (tape.param(names::bert::WORDS, [0, 0]), tape.param(WORDS, [0, 0]));
             tape.linear_by(h, words, Some(bias))
         }
         Task::Replaced => {

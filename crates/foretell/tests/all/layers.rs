@@ -155,7 +155,7 @@ fn check(path: &Path, module: &str, allowed: &[&str]) -> usize {
     files.len()
 }
 
-fn rust_files(folder: &Path) -> Vec<std::path::PathBuf> {
+pub fn rust_files(folder: &Path) -> Vec<std::path::PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries
         .flat_map(|path| if path.is_dir() { rust_files(&path) } else { vec![path] })

@@ -33,10 +33,8 @@ pub use tied::Tied;
 pub use xl_attention::Relation;
 
 use super::{Param, Tape};
+use crate::architecture::Names;
 use crate::engine::scalar::Scalar;
-
-/// The names of a layer's weight and bias, as the architecture lists them; an empty bias name: none.
-pub type Names = [&'static str; 2];
 
 impl<S: Scalar> Tape<'_, S> {
     /// The handle of a tensor that the architecture is known to have.
