@@ -29,15 +29,20 @@ pub use foretell_network::{network, probe};
 pub use foretell_proxy::{proxy, score};
 
 pub mod benchmark;
+#[cfg(feature = "train")]
 pub mod data;
 pub mod discover;
 pub mod export;
 pub mod hub;
 pub mod latency;
+#[cfg(feature = "report")]
 pub mod report;
 pub mod search;
+#[cfg(feature = "sqlite")]
 pub mod store;
+#[cfg(feature = "sqlite")]
 pub mod study;
+#[cfg(feature = "train")]
 pub mod train;
 
 /// The README's snippets are compiled with the tests.

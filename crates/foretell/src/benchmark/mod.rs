@@ -4,6 +4,7 @@
 //! understood by their columns, so a new file of a known kind works without code: see [`Benchmark::load`].
 
 mod agreement;
+#[cfg(feature = "train")]
 mod build;
 mod evidence;
 mod noise;
@@ -11,6 +12,7 @@ mod row;
 mod table;
 
 pub use agreement::{Agreement, Report, Settings, baselines, evaluate};
+#[cfg(feature = "train")]
 pub use build::{Config, Plan};
 pub use evidence::{Evidence, evidence};
 pub use noise::Noise;

@@ -49,7 +49,10 @@ impl Bpe {
         for line in text.split_inclusive('\n') {
             pieces(line).for_each(|piece| *counts.entry(piece).or_default() += 1);
         }
-        let word = |(piece, count): (&str, i64)| Word { tokens: piece.bytes().map(|b| bytes[usize::from(b)]).collect(), count };
+        let word = |(piece, count): (&str, i64)| Word {
+            tokens: piece.bytes().map(|b| bytes[usize::from(b)]).collect(),
+            count,
+        };
         let mut words: Vec<Word> = counts.into_iter().map(word).collect();
         let mut totals: FxHashMap<Pair, i64> = FxHashMap::default();
         let mut places: FxHashMap<Pair, FxHashSet<usize>> = FxHashMap::default();
@@ -109,7 +112,9 @@ impl Bpe {
     fn merge(&self, piece: &str) -> Vec<u32> {
         let mut tokens: Vec<u32> = piece.bytes().map(|b| self.bytes[usize::from(b)]).collect();
         loop {
-            let known = tokens.windows(2).filter_map(|pair| Some((*self.merges.get(&(pair[0], pair[1]))?, (pair[0], pair[1]))));
+            let known = tokens
+                .windows(2)
+                .filter_map(|pair| Some((*self.merges.get(&(pair[0], pair[1]))?, (pair[0], pair[1]))));
             let Some((token, pair)) = known.min() else { return tokens };
             replace(&mut tokens, pair, token);
         }

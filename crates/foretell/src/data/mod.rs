@@ -2,6 +2,7 @@
 //!
 //! Nothing is downloaded. What is missing is an error that says which layout was expected.
 
+mod bpe;
 mod cache;
 mod folder;
 mod idx;

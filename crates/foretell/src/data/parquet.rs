@@ -47,7 +47,11 @@ pub(super) fn read(files: &[PathBuf], mut side: Option<u32>) -> Result<Found> {
 }
 
 fn append(path: &Path, side: &mut Option<u32>, pixels: &mut Pixels) -> Result<()> {
-    let wrong = |e: parquet::errors::ParquetError| Error::input("", e.to_string());
+    let wrong = |e: parquet::errors::ParquetError| {
+        let cure =
+            if e.to_string().contains("zstd") { "; build with the feature zstd to read it" } else { "" };
+        Error::input("", format!("{e}{cure}"))
+    };
     let file = std::fs::File::open(path).map_err(|source| Error::Read { path: path.into(), source })?;
     let reader = SerializedFileReader::new(file).map_err(wrong)?;
     for (number, row) in reader.get_row_iter(None).map_err(wrong)?.enumerate() {

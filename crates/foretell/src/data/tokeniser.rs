@@ -1,11 +1,9 @@
 //! Text into tokens: bytes as they are, or byte pairs learned from the text.
 
+use super::bpe::Bpe;
 use crate::error::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
-use tokenizers::models::bpe::{BPE, BpeTrainerBuilder};
-use tokenizers::pre_tokenizers::byte_level::ByteLevel;
-use tokenizers::{AddedToken, TokenizerBuilder};
 
 /// How text becomes tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,36 +34,10 @@ impl Tokeniser {
             }
             Tokeniser::Bpe(ids) => ids,
         };
-        let wrong = |e: Box<dyn std::error::Error + Send + Sync>| Error::input("", e.to_string());
         let [train, valid] = [train, valid].map(String::from_utf8_lossy);
-        let bytes = || ByteLevel::new(false, true, true);
-        let mut tokeniser = TokenizerBuilder::<
-            BPE,
-            tokenizers::NormalizerWrapper,
-            _,
-            tokenizers::PostProcessorWrapper,
-            _,
-        >::default()
-        .with_model(BPE::default())
-        .with_pre_tokenizer(Some(bytes()))
-        .with_decoder(Some(bytes()))
-        .build()
-        .map_err(wrong)?;
-        let mut trainer = BpeTrainerBuilder::new()
-            .show_progress(false)
-            .vocab_size(ids as usize - 1)
-            .initial_alphabet(ByteLevel::alphabet().into_iter().collect())
-            .special_tokens(vec![AddedToken::from("<nothing>", true)])
-            .build();
-        tokeniser.train(&mut trainer, train.lines().map(|line| format!("{line}\n"))).map_err(wrong)?;
-        let cut = |text: &str| -> Result<Vec<u32>> {
-            let mut all = Vec::new();
-            for line in text.split_inclusive('\n') {
-                all.extend(tokeniser.encode(line, false).map_err(wrong)?.get_ids());
-            }
-            Ok(all)
-        };
-        Ok([cut(&train)?, cut(&valid)?])
+        // The last id is the mask.
+        let bpe = Bpe::learn(&train, ids - 1);
+        Ok([bpe.encode(&train), bpe.encode(&valid)])
     }
 }
 

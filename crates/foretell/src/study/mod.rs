@@ -19,7 +19,9 @@ mod reference;
 mod scoring;
 mod settings;
 mod shard;
+#[cfg(feature = "train")]
 mod trained;
+#[cfg(feature = "train")]
 mod verify;
 mod view;
 
@@ -32,7 +34,9 @@ pub use merge::merge;
 pub use objective::Objective;
 pub use settings::{AUTO, SEEDS, Settings};
 pub use shard::Shard;
+#[cfg(feature = "train")]
 pub use trained::Trained;
+#[cfg(feature = "train")]
 pub use verify::{Trials, Verification, Verify};
 pub use view::View;
 
