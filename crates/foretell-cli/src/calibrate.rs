@@ -54,7 +54,7 @@ fn one(args: &Calibrate, labelled: &Labelled, json: bool) -> Result<()> {
 fn candidates(args: &Calibrate, labelled: &Labelled, scorer: &Scorer, rows: &[usize]) -> Vec<Candidate> {
     let architectures: Vec<_> = rows.iter().map(|row| labelled.architectures[*row].clone()).collect();
     let progress = Progress::new("networks", rows.len() as u64);
-    let table = scorer.table(&architectures, &args.scoring.seeds(), &|| progress.step());
+    let table = scorer.table(&architectures, &args.scoring.seeds(), &|| progress.step())?;
     progress.finish();
     let requests = scorer.requests().iter().enumerate();
     let candidate = |(place, request): (usize, &Request)| {
@@ -76,7 +76,7 @@ fn tested(
     let requests = proxies.iter().map(|proxy| Request::parse(proxy)).collect::<Result<Vec<_>>>()?;
     let scorer = Scorer::new(requests, Options { cache: None, ..args.scoring.options()? });
     let architectures: Vec<_> = rows.iter().map(|row| labelled.architectures[*row].clone()).collect();
-    let table = scorer.table(&architectures, &args.scoring.seeds(), &|| {});
+    let table = scorer.table(&architectures, &args.scoring.seeds(), &|| {})?;
     let tau = |place: usize| {
         let column: Vec<&Cell> = table.iter().map(|row| &row.cells[place]).collect();
         let scores = scorer.order(place, &column).into_iter().collect::<Result<Vec<f64>>>().ok()?;

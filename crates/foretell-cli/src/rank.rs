@@ -26,7 +26,7 @@ pub fn run(args: &args::Rank, json: bool) -> Result<u8> {
     }
     let scorer = Scorer::new(args.scoring.requests(USUAL)?, args.scoring.options()?);
     let progress = Progress::new("architectures", architectures.len() as u64);
-    let table = scorer.table(&architectures, &args.scoring.seeds(), &|| progress.step());
+    let table = scorer.table(&architectures, &args.scoring.seeds(), &|| progress.step())?;
     progress.finish();
     // Ranks by each proxy, from 1 for the best; none where it could not score.
     let n = architectures.len();

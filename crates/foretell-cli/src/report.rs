@@ -33,7 +33,7 @@ pub fn run(args: &Report, json: bool) -> Result<()> {
     let report = report::write(&view, &trials, &hash, &random, verification.as_ref(), &evidence)?;
     let mut files = vec![(page, report.html)];
     if let Some(folder) = &args.svg {
-        fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.clone(), source })?;
+        fs::create_dir_all(folder).map_err(|source| Error::write(folder.clone(), source))?;
         files.extend(report.charts.into_iter().map(|(name, svg)| (folder.join(format!("{name}.svg")), svg)));
     }
     // Nothing is written if anything would be lost.
@@ -66,7 +66,7 @@ fn file_name(study: &str) -> String {
 
 /// Refuses to replace what was not written here.
 fn refuse_foreign(path: &Path) -> Result<()> {
-    let read = |source| Error::Read { path: path.into(), source };
+    let read = |source| Error::read(path, source);
     let file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         file => file.map_err(read)?,
@@ -90,7 +90,7 @@ fn replace(path: &Path, text: &str) -> Result<()> {
         .and_then(|()| fs::rename(&part, path));
     written.map_err(|source| {
         let _ = fs::remove_file(&part);
-        Error::Write { path: path.into(), source }
+        Error::write(path, source)
     })
 }
 

@@ -25,7 +25,7 @@ pub fn run(args: &args::Score, json: bool) -> Result<u8> {
     let scorer = Scorer::new(requests, options);
     let seeds = args.scoring.seeds();
     let progress = Progress::new("architectures", architectures.len() as u64);
-    let table = scorer.table(&architectures, &seeds, &|| progress.step());
+    let table = scorer.table(&architectures, &seeds, &|| progress.step())?;
     progress.finish();
     for (architecture, row) in architectures.iter().zip(&table) {
         if json {

@@ -34,7 +34,7 @@ fn listed(path: &Path) -> Result<String> {
 /// Writes a proxy to a file, with remarks.
 pub fn write(path: &Path, proxy: &str, remarks: &[String]) -> Result<()> {
     let remarks: String = remarks.iter().map(|remark| format!("# {remark}\n")).collect();
-    let wrong = |source| Error::Write { path: path.to_path_buf(), source };
+    let wrong = |source| Error::write(path.to_path_buf(), source);
     std::fs::write(path, format!("{remarks}{proxy}\n")).map_err(wrong)
 }
 

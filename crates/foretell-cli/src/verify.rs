@@ -26,7 +26,7 @@ pub fn run(args: &Verify, json: bool) -> Result<()> {
     let text = serde_json::to_string_pretty(&told).expect("a verification is plain data") + "\n";
     let draft = path.with_extension("part");
     let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, &path));
-    written.map_err(|source| Error::Write { path: path.clone(), source })?;
+    written.map_err(|source| Error::write(path.clone(), source))?;
     if json {
         output::line(serde_json::to_string(&told).expect("a verification is plain data"));
         return Ok(());

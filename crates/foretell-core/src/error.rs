@@ -1,12 +1,13 @@
 //! The one error type of the library: every variant carries the facts, its message says what to do next.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What every fallible function of the library returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Everything that can go wrong, each with the place and the cure.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file or folder could not be read.
@@ -15,7 +16,7 @@ pub enum Error {
         /// The file or folder.
         path: PathBuf,
         /// What the operating system said.
-        source: std::io::Error,
+        source: Arc<std::io::Error>,
     },
     /// A file or folder could not be written.
     #[error("cannot write {}: {source}", path.display())]
@@ -23,7 +24,7 @@ pub enum Error {
         /// The file or folder.
         path: PathBuf,
         /// What the operating system said.
-        source: std::io::Error,
+        source: Arc<std::io::Error>,
     },
     /// A name that is not in a catalogue.
     #[error("unknown {what} '{given}'{}; known: {known}", did_you_mean(nearest))]
@@ -133,6 +134,9 @@ pub enum Error {
         /// The folder with the checkpoint that the run resumes from, if it writes any.
         checkpoint: Option<PathBuf>,
     },
+    /// Work that somebody stopped by its [`CancelToken`](crate::cancel::CancelToken).
+    #[error("cancelled")]
+    Cancelled,
     /// A proxy that has no meaning for this architecture.
     #[error("{proxy} is not defined here: {reason}")]
     NotDefined {
@@ -181,26 +185,21 @@ impl Error {
             Error::Busy { .. } => "busy",
             Error::Diverged { .. } => "diverged",
             Error::Interrupted { .. } => "interrupted",
+            Error::Cancelled => "cancelled",
             Error::NotDefined { .. } => "not-defined",
             Error::Degenerate { .. } => "degenerate",
             Error::NonFinite { .. } => "non-finite",
         }
     }
 
-    /// The same error again, for all who depend on one thing that failed.
-    pub fn again(&self) -> Self {
-        match self {
-            Error::Memory { needed, budget } => Error::Memory { needed: *needed, budget: *budget },
-            Error::NotDefined { proxy, reason } => Error::NotDefined { proxy, reason: reason.clone() },
-            Error::Degenerate { proxy, place, reason } => {
-                Error::Degenerate { proxy, place: place.clone(), reason: reason.clone() }
-            }
-            Error::NonFinite { proxy, value, place } => {
-                Error::NonFinite { proxy, value: value.clone(), place: place.clone() }
-            }
-            Error::Input { place, message } => Error::input(place.clone(), message.clone()),
-            other => Error::input("", other.to_string()),
-        }
+    /// An [`Error::Read`]: what the operating system said about a file.
+    pub fn read(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
+        Error::Read { path: path.into(), source: Arc::new(source) }
+    }
+
+    /// An [`Error::Write`]: what the operating system said about a file.
+    pub fn write(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
+        Error::Write { path: path.into(), source: Arc::new(source) }
     }
 
     /// An [`Error::Input`] from its two parts.

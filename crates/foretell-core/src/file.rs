@@ -14,14 +14,14 @@ pub fn text(path: &Path) -> Result<String> {
     if !found.is_file() && !is_pipe(&found) {
         return Err(refused(path, &found));
     }
-    let file = File::open(path).map_err(|source| Error::Read { path: path.into(), source })?;
+    let file = File::open(path).map_err(|source| Error::read(path, source))?;
     text_from(path, file)
 }
 
 /// The text of a reader of at most [`TEXT_LIMIT`] bytes, such as standard input; `name` is what errors call it.
 pub fn text_from(name: &Path, reader: impl Read) -> Result<String> {
     let mut bytes = Vec::new();
-    let failed = |source| Error::Read { path: name.into(), source };
+    let failed = |source| Error::read(name, source);
     reader.take(TEXT_LIMIT + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > TEXT_LIMIT {
         let message = format!("is larger than {} MiB, the limit of text files", TEXT_LIMIT >> 20);
@@ -33,13 +33,13 @@ pub fn text_from(name: &Path, reader: impl Read) -> Result<String> {
 /// Bytes as text; `name` is what errors call them.
 pub fn decoded(name: &Path, bytes: Vec<u8>) -> Result<String> {
     let invalid = |_| std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not UTF-8 text");
-    String::from_utf8(bytes).map_err(|e| Error::Read { path: name.into(), source: invalid(e) })
+    String::from_utf8(bytes).map_err(|e| Error::read(name, invalid(e)))
 }
 
 /// The bytes of a regular file of any size: weights, inputs, tables and training data.
 pub fn bytes(path: &Path) -> Result<Vec<u8>> {
     regular(path)?;
-    std::fs::read(path).map_err(|source| Error::Read { path: path.into(), source })
+    std::fs::read(path).map_err(|source| Error::read(path, source))
 }
 
 /// Refuses whatever is not a regular file.
@@ -49,7 +49,7 @@ pub fn regular(path: &Path) -> Result<()> {
 }
 
 fn metadata(path: &Path) -> Result<Metadata> {
-    std::fs::metadata(path).map_err(|source| Error::Read { path: path.into(), source })
+    std::fs::metadata(path).map_err(|source| Error::read(path, source))
 }
 
 fn refused(path: &Path, found: &Metadata) -> Error {

@@ -2,6 +2,7 @@
 //! Nothing here builds a tensor or opens a database. Use the crate `foretell`, which re-exports these modules.
 
 pub mod architecture;
+pub mod cancel;
 pub mod catalogue;
 pub mod error;
 pub mod file;

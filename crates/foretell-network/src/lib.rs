@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use foretell_core::space;
-use foretell_core::{architecture, error, file, seed};
+use foretell_core::{architecture, cancel, error, file, seed};
 use foretell_engine as engine;
 
 pub mod network;

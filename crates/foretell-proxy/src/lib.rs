@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use foretell_core::space;
-use foretell_core::{architecture, catalogue, error, file, rank, seed};
+use foretell_core::{architecture, cancel, catalogue, error, file, rank, seed};
 use foretell_engine as engine;
 use foretell_network::{network, probe};
 

@@ -14,7 +14,7 @@ fn main() -> foretell::error::Result<()> {
     };
     let candidates = [network(32)?, network(48)?, network(64)?];
     let scorer = Scorer::new(Request::parse_list("snip,dss,dss++,hidden-covariance")?, Options::default());
-    let table = scorer.table(&candidates, &[0, 1, 2], &|| {});
+    let table = scorer.table(&candidates, &[0, 1, 2], &|| {})?;
     for (candidate, row) in candidates.iter().zip(&table) {
         println!("{} {} parameters, {} passes", candidate.id(), candidate.params().total, row.passes.len());
         for (request, cell) in scorer.requests().iter().zip(&row.cells) {

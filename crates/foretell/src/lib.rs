@@ -23,7 +23,7 @@
 #![doc = include_str!("../examples/pipeline.rs")]
 //! ```
 
-pub use foretell_core::{architecture, catalogue, error, file, rank, seed, space, units};
+pub use foretell_core::{architecture, cancel, catalogue, error, file, rank, seed, space, units};
 pub use foretell_engine as engine;
 pub use foretell_network::{network, probe};
 pub use foretell_proxy::{proxy, score};

@@ -7,6 +7,7 @@
 use super::cache::Cache;
 use super::gradients::WeightGradients;
 use super::weights::{Param, Weights};
+use crate::cancel::checkpoint;
 use crate::engine::buffer::Workspace;
 use crate::engine::matmul::{Mat, MatMut};
 use crate::engine::scalar::{Scalar, Store};
@@ -275,6 +276,7 @@ impl<'w, S: Scalar> Tape<'w, S> {
     /// A new matrix on the tape from a buffer of the workspace.
     pub fn put(&mut self, data: Vec<S>, rows: usize, cols: usize) -> Value {
         assert_eq!(data.len(), rows * cols, "a {rows} x {cols} value");
+        checkpoint();
         self.values.0.push(Matrix { data, rows, cols });
         Value(self.values.0.len() - 1)
     }
@@ -356,6 +358,7 @@ impl<'w, S: Scalar> Tape<'w, S> {
             }
         };
         for Step { value, kept, run } in self.steps.into_iter().rev() {
+            checkpoint();
             let slot = &mut back.gradients.0[value.0];
             let (rows, cols) = (slot.rows, slot.cols);
             let gradient = Matrix { data: std::mem::take(&mut slot.data), rows, cols };

@@ -113,7 +113,7 @@ impl<'a> ProxyInput<'a> {
         let wanted = self.pass_overrides.apply(pass.clone(), self.subject);
         let found = self.passes.iter().find(|(run, _)| run.serves(&wanted));
         let (run, result) = found.expect("proxies look only at passes they need");
-        let result = result.as_ref().map_err(Error::again)?;
+        let result = result.as_ref().map_err(Error::clone)?;
         let layout = self.layout.expect("a pass has weights");
         let weights = self.weights[usize::from(run.double)].or(self.weights[0]).expect("a pass has weights");
         Ok(PassView { result, weights, layout, pass: run, input: *self })

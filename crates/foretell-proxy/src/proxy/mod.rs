@@ -27,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::probe::{Loss, Pass};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use std::sync::RwLock;
 use std::sync::atomic::AtomicBool;
 
 /// What a proxy has to look at before it can score, cheapest first.
@@ -158,7 +159,30 @@ pub trait Proxy: Send + Sync {
     }
 }
 
+/// Proxies that users brought.
+static BROUGHT: RwLock<Vec<Entry>> = RwLock::new(Vec::new());
+
+/// Adds a proxy of your own: from then on its name can be asked for like any other, with its options in brackets, in
+/// scores, ranks and studies. A proxy that is known already is not added again; one with the name of another is refused.
+pub fn register<P: Proxy + DeserializeOwned + 'static>(about: &'static About) -> Result<()> {
+    let mut brought = BROUGHT.write().expect("no holder panics");
+    match CATALOGUE.iter().chain(&*brought).find(|entry| entry.about.answers_to(about.name)) {
+        Some(known) if std::ptr::eq(known.about, about) => Ok(()),
+        Some(_) => Err(Error::input(about.name, "is the name of another proxy: choose another")),
+        None => {
+            brought.push(Entry { about, build: build::<P> });
+            Ok(())
+        }
+    }
+}
+
+/// The cards of all proxies: those of the library, then those that were registered.
+pub fn cards() -> Vec<&'static About> {
+    CATALOGUE.iter().chain(&*BROUGHT.read().expect("no holder panics")).map(|entry| entry.about).collect()
+}
+
 /// A catalogue entry: the card, and how to build the proxy from options.
+#[derive(Clone, Copy)]
 pub struct Entry {
     /// The card.
     pub about: &'static About,
@@ -251,8 +275,9 @@ impl Kind {
         if name.contains('(') {
             return Ok((formula::ABOUT, Kind::Written(Box::new(name.parse::<Formula>()?))));
         }
-        let names = || CATALOGUE.iter().map(|entry| entry.about.name);
-        let entry = CATALOGUE.iter().find(|entry| entry.about.answers_to(name));
+        let brought = BROUGHT.read().expect("no holder panics");
+        let names = || CATALOGUE.iter().chain(&*brought).map(|entry| entry.about.name);
+        let entry = CATALOGUE.iter().chain(&*brought).find(|entry| entry.about.answers_to(name));
         let entry = entry.ok_or_else(|| catalogue::unknown("proxy", name, names()))?;
         Ok((entry.about, Kind::Named(entry.build)))
     }
@@ -268,6 +293,21 @@ pub struct Request {
     /// Whether options that do nothing are passed over: they were given to many proxies at once, or belong to a formula.
     lenient: bool,
 }
+
+impl std::fmt::Debug for Request {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Request({})", self.label)
+    }
+}
+
+/// Requests are equal if they are written alike.
+impl PartialEq for Request {
+    fn eq(&self, other: &Self) -> bool {
+        self.label == other.label
+    }
+}
+
+impl Eq for Request {}
 
 impl Request {
     /// Reads `name` or `name[key=value,…]`; in place of the name there may be a formula or a blend.
@@ -356,9 +396,8 @@ impl Request {
             if part != "all" && cost.is_none() {
                 return Self::parse(&format!("{part}{options}")).map(|request| requests.push(request));
             }
-            for about in CATALOGUE
-                .iter()
-                .map(|entry| entry.about)
+            for about in cards()
+                .into_iter()
                 .filter(|about| cost.is_none_or(|cost| cost == about.cost))
             {
                 let options = if about.runs() { options } else { "" };

@@ -31,7 +31,7 @@ struct Line {
 impl Cache {
     /// Opens a file, which is made if it is not there. Lines that are cut off or damaged are ignored.
     pub fn open(path: &Path) -> Result<Self> {
-        let failed = |source| Error::Read { path: path.into(), source };
+        let failed = |source| Error::read(path, source);
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(failed)?;
         }

@@ -5,20 +5,22 @@
 //! many there are.
 
 mod cache;
+mod executor;
 
 pub use cache::Cache;
+pub use executor::{Batch, Executor, Threads};
 
 use crate::architecture::{Architecture, Tensor};
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::network::{Supernet, Weights};
 use crate::probe::{self, AnyWeights, Inputs, Number, Pass, PassResult, Setting, Worker};
 use crate::proxy::{PassOverrides, ProxyInput, Request, Score, Spectra};
 use crate::rank;
 use crate::seed::Seed;
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -57,14 +59,17 @@ pub struct Options {
     pub inputs: Option<Inputs>,
     /// Bytes one pass may take; no limit if absent.
     pub memory: Option<u64>,
-    /// Scores known from before, and where new ones are remembered.
+    /// Scores known from before; new ones are added.
     pub cache: Option<Cache>,
+    /// Stops scoring, from any thread.
+    pub cancel: CancelToken,
 }
 
 /// Scores candidates by several proxies at once.
 pub struct Scorer {
-    requests: Vec<Request>,
+    requests: Vec<Arc<Request>>,
     options: Options,
+    executor: Arc<dyn Executor>,
     draws: Mutex<FxHashMap<u64, Arc<Draw>>>,
 }
 
@@ -98,7 +103,7 @@ pub struct Cell {
 impl Cell {
     /// The mean over all seeds, term by term; the first failure if any seed failed.
     pub fn mean(&self) -> Result<Score> {
-        let scores = self.scores.iter().map(|score| score.as_ref().map_err(Error::again));
+        let scores = self.scores.iter().map(|score| score.as_ref().map_err(Error::clone));
         let scores = scores.collect::<Result<Vec<&Score>>>()?;
         let Some((first, others)) = scores.split_first() else {
             return Err(Error::input("score", "nothing was scored"));
@@ -149,12 +154,23 @@ pub struct Workers {
 
 impl Scorer {
     /// A scorer of these proxies.
-    pub fn new(requests: Vec<Request>, options: Options) -> Self {
-        Scorer { requests, options, draws: Mutex::default() }
+    pub fn new(requests: impl IntoIterator<Item = impl Into<Arc<Request>>>, options: Options) -> Self {
+        let requests = requests.into_iter().map(Into::into).collect();
+        Scorer { requests, options, executor: Arc::new(Threads), draws: Mutex::default() }
+    }
+
+    /// The same with somebody else to do the work.
+    pub fn executed_by(self, executor: Arc<dyn Executor>) -> Self {
+        Scorer { executor, ..self }
+    }
+
+    /// The token that stops it.
+    pub fn cancel(&self) -> &CancelToken {
+        &self.options.cancel
     }
 
     /// The proxies, in the order of all results.
-    pub fn requests(&self) -> &[Request] {
+    pub fn requests(&self) -> &[Arc<Request>] {
         &self.requests
     }
 
@@ -199,7 +215,7 @@ impl Scorer {
         }
         for (network, members) in groups {
             let requests: Vec<&Request> =
-                members.iter().map(|place| &self.requests[chosen[*place]]).collect();
+                members.iter().map(|place| &*self.requests[chosen[*place]]).collect();
             let group = self.score_group(&network, seed, &requests, workers);
             scored.passes.extend(group.passes);
             for ((place, score), seconds) in members.into_iter().zip(group.scores).zip(group.seconds) {
@@ -230,7 +246,7 @@ impl Scorer {
             (Err(error), _) | (_, Err(error)) => {
                 // What reads the architecture only does not miss the weights.
                 let score = |request: &&Request| match request.about().drawn() {
-                    true => Err(error.again()),
+                    true => Err(error.clone()),
                     false => request.score(&ProxyInput::of(architecture)),
                 };
                 let scores = requests.iter().map(score).collect();
@@ -338,37 +354,33 @@ impl Scorer {
         Some(Cell { scores: scores?.into_iter().map(Ok).collect(), seconds: 0.0 })
     }
 
-    /// Scores many candidates with several seeds, in parallel; `done` is told after each candidate.
-    pub fn table(&self, architectures: &[Architecture], seeds: &[u64], done: &(dyn Fn() + Sync)) -> Vec<Row> {
-        let one = |workers: &mut Workers, architecture: &Architecture| {
-            let row = self.row(architecture, seeds, workers);
+    /// Scores many candidates with several seeds; `done` is told after each candidate.
+    pub fn table(
+        &self,
+        architectures: &[Architecture],
+        seeds: &[u64],
+        done: &(dyn Fn() + Sync),
+    ) -> Result<Vec<Row>> {
+        let rows: Mutex<Vec<Option<Row>>> = Mutex::new(architectures.iter().map(|_| None).collect());
+        self.in_order(architectures, seeds, &|index, row| {
+            rows.lock().expect("no holder panics")[index].get_or_insert(row);
             done();
-            row
-        };
-        architectures.par_iter().map_init(Workers::default, one).collect()
+            true
+        })?;
+        let rows = rows.into_inner().expect("no holder panics").into_iter();
+        rows.collect::<Option<_>>().ok_or_else(|| Error::input("score", "the executor left out a candidate"))
     }
 
-    /// Scores candidates in their order, at most one per thread ahead of the others; `each` is told of every one as it
-    /// comes, and says whether to go on.
+    /// Scores candidates in about their order by the scorer's [`Executor`]; `each` is told of every one as it comes, and
+    /// says whether to go on.
     pub fn in_order(
         &self,
         architectures: &[Architecture],
         seeds: &[u64],
         each: &(dyn Fn(usize, Row) -> bool + Sync),
-    ) {
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut workers = Workers::default();
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(architecture) = architectures.get(index) else { break };
-                if !each(index, self.row(architecture, seeds, &mut workers)) {
-                    next.store(architectures.len(), Ordering::Relaxed);
-                }
-            }
-        };
-        let threads = rayon::current_num_threads().min(architectures.len());
-        rayon::scope(|scope| (0..threads).for_each(|_| scope.spawn(|_| work())));
+    ) -> Result<()> {
+        self.executor.score(&Batch { scorer: self, architectures, seeds }, each)?;
+        self.options.cancel.check()
     }
 
     /// One candidate by every proxy with every seed.
@@ -418,7 +430,7 @@ impl Scorer {
     pub fn order(&self, request: usize, column: &[&Cell]) -> Vec<Result<f64>> {
         let request = &self.requests[request];
         let failure =
-            |cell: &Cell| cell.scores.iter().find_map(|score| score.as_ref().err().map(Error::again));
+            |cell: &Cell| cell.scores.iter().find_map(|score| score.as_ref().err().cloned());
         let whole: Vec<usize> = (0..column.len()).filter(|i| failure(column[*i]).is_none()).collect();
         let seeds = whole.first().map_or(0, |i| column[*i].scores.len());
         let mut sums = vec![0.0; whole.len()];
@@ -437,7 +449,7 @@ impl Scorer {
 
 /// Seconds of the passes that each of some proxies looked at, every pass shared equally by those who did.
 fn shares(
-    requests: &[Request],
+    requests: &[Arc<Request>],
     architecture: &Architecture,
     chosen: &[usize],
     passes: &[(Pass, f64)],

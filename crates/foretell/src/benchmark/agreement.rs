@@ -105,7 +105,7 @@ pub fn evaluate(
     scorer: &Scorer,
     settings: &Settings,
     done: &(dyn Fn() + Sync),
-) -> Report {
+) -> Result<Report> {
     let labelled: Vec<usize> = (0..target.values.len()).filter(|i| target.values[*i].is_some()).collect();
     let sign = if target.lower_is_better { -1.0 } else { 1.0 };
     let truth: Vec<f64> =
@@ -113,7 +113,7 @@ pub fn evaluate(
     let size: Vec<f64> = labelled.iter().map(|i| benchmark.architectures[*i].params().total as f64).collect();
     let depth: Vec<f64> = labelled.iter().map(|i| benchmark.architectures[*i].depth() as f64).collect();
     let architectures: Vec<_> = labelled.iter().map(|i| benchmark.architectures[*i].clone()).collect();
-    let table = scorer.table(&architectures, &settings.seeds, done);
+    let table = scorer.table(&architectures, &settings.seeds, done)?;
     let mut proxies = Vec::new();
     for (index, request) in scorer.requests().iter().enumerate() {
         let column: Vec<&Cell> = table.iter().map(|row| &row.cells[index]).collect();
@@ -124,7 +124,7 @@ pub fn evaluate(
         proxies.push(found);
     }
     proxies.sort_by(|a, b| b.kendall.unwrap_or(-2.0).total_cmp(&a.kendall.unwrap_or(-2.0)));
-    Report {
+    Ok(Report {
         benchmark: benchmark.name.clone(),
         family: benchmark.architectures.first().map_or(String::new(), |a| a.family().name().to_owned()),
         target: target.name.clone(),
@@ -133,7 +133,7 @@ pub fn evaluate(
         unlabelled: target.values.len() - labelled.len(),
         noise: Noise::of(benchmark, target, settings.seed),
         proxies,
-    }
+    })
 }
 
 /// Kendall's tau with each seed alone.

@@ -228,7 +228,7 @@ impl Plan {
         for (path, text) in [(folder.join("repeats.csv"), repeats), (target.clone(), table)] {
             let draft = path.with_extension("part");
             let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, &path));
-            written.map_err(|source| Error::Write { path, source })?;
+            written.map_err(|source| Error::write(path, source))?;
         }
         Ok(target)
     }

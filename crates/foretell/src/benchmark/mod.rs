@@ -118,7 +118,7 @@ pub fn folder(given: Option<&Path>) -> Result<PathBuf> {
 /// The names of all benchmarks in a folder, further tables as `folder/file`, and of those that ship with the library.
 pub fn names(folder: &Path) -> Result<Vec<String>> {
     let read = |path: &Path| -> Result<Vec<PathBuf>> {
-        let entries = std::fs::read_dir(path).map_err(|source| Error::Read { path: path.into(), source })?;
+        let entries = std::fs::read_dir(path).map_err(|source| Error::read(path, source))?;
         let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
         paths.sort();
         Ok(paths)

@@ -109,7 +109,7 @@ pub(super) fn write(folder: &Path, key: &[u8; KEY], tokens: &Tokens) -> Result<(
         file.into_inner()?.sync_all()?;
         std::fs::rename(&draft, &target)
     };
-    all().map_err(|source| Error::Write { path: target, source })
+    all().map_err(|source| Error::write(target, source))
 }
 
 #[cfg(test)]

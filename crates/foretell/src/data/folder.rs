@@ -20,7 +20,7 @@ pub(super) fn read(folder: &Path, side: Option<u32>) -> Result<Found> {
 
 /// The names of the classes, in order.
 fn classes(folder: &Path) -> Result<Vec<String>> {
-    let read = |source| Error::Read { path: folder.into(), source };
+    let read = |source| Error::read(folder, source);
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(read)? {
         let path = entry.map_err(read)?.path();

@@ -80,7 +80,7 @@ impl Data {
 
 /// All files below a folder, in the order of their names.
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let read = |source| Error::Read { path: folder.into(), source };
+    let read = |source| Error::read(folder, source);
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(read)? {
         let path = entry.map_err(read)?.path();

@@ -17,14 +17,14 @@ struct Array {
 
 pub(super) fn read_zip(path: &Path) -> Result<Found> {
     let wrong = |message: String| Error::input(path.display().to_string(), message);
-    let file = std::fs::File::open(path).map_err(|source| Error::Read { path: path.into(), source })?;
+    let file = std::fs::File::open(path).map_err(|source| Error::read(path, source))?;
     let mut archive = zip::ZipArchive::new(file).map_err(|e| wrong(e.to_string()))?;
     let mut arrays = HashMap::new();
     for place in 0..archive.len() {
         let mut member = archive.by_index(place).map_err(|e| wrong(e.to_string()))?;
         let name = member.name().map_err(|e| wrong(e.to_string()))?.trim_end_matches(".npy").to_owned();
         let mut bytes = Vec::new();
-        member.read_to_end(&mut bytes).map_err(|source| Error::Read { path: path.into(), source })?;
+        member.read_to_end(&mut bytes).map_err(|source| Error::read(path, source))?;
         arrays.insert(name.clone(), array(bytes).map_err(|e| wrong(format!("{name}: {e}")))?);
     }
     found(arrays).map_err(|e| e.at(path.display()))

@@ -52,7 +52,7 @@ fn append(path: &Path, side: &mut Option<u32>, pixels: &mut Pixels) -> Result<()
             if e.to_string().contains("zstd") { "; build with the feature zstd to read it" } else { "" };
         Error::input("", format!("{e}{cure}"))
     };
-    let file = std::fs::File::open(path).map_err(|source| Error::Read { path: path.into(), source })?;
+    let file = std::fs::File::open(path).map_err(|source| Error::read(path, source))?;
     let reader = SerializedFileReader::new(file).map_err(wrong)?;
     for (number, row) in reader.get_row_iter(None).map_err(wrong)?.enumerate() {
         let row = row.map_err(wrong)?;

@@ -110,7 +110,7 @@ impl Statistics {
         let request = Request::own(ABOUT, Box::new(recorder), &settings.options)?;
         let scorer = Scorer::new(vec![request], options);
         for chunk in due.chunks(CHUNK) {
-            let rows = scorer.table(chunk, &[settings.seed], done);
+            let rows = scorer.table(chunk, &[settings.seed], done)?;
             for (architecture, row) in chunk.iter().zip(rows) {
                 row.cells.into_iter().flat_map(|cell| cell.scores).collect::<Result<Vec<_>>>()?;
                 let id = architecture.id();
@@ -121,7 +121,7 @@ impl Statistics {
                     let bytes = encoded(&network);
                     writer
                         .write_all(&bytes)
-                        .map_err(|source| Error::Write { path: path.to_path_buf(), source })?;
+                        .map_err(|source| Error::write(path.to_path_buf(), source))?;
                 }
                 known.insert(id, network);
             }
@@ -139,7 +139,7 @@ fn first_line(settings: &Settings) -> String {
 
 /// The file, cut behind its last whole network, or a new one.
 fn open(path: &Path, end: u64, settings: &Settings) -> Result<File> {
-    let wrong = |source| Error::Write { path: path.to_path_buf(), source };
+    let wrong = |source| Error::write(path.to_path_buf(), source);
     let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(wrong)?;
     file.set_len(end).map_err(wrong)?;
     if end == 0 {
@@ -165,7 +165,7 @@ fn encoded(network: &Network) -> Vec<u8> {
 
 /// Every whole network of a file, and where the last one ends.
 fn read(path: &Path, settings: &Settings) -> Result<(FxHashMap<String, Network>, u64)> {
-    let failed = |source| Error::Read { path: path.to_path_buf(), source };
+    let failed = |source| Error::read(path.to_path_buf(), source);
     crate::file::regular(path)?;
     let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
     let mut line = String::new();

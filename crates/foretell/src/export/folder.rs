@@ -21,7 +21,7 @@ pub fn check(to: &Path, force: bool) -> Result<()> {
     if !found.is_dir() {
         return refuse("exists and is no folder");
     }
-    let read = |source| Error::Read { path: to.into(), source };
+    let read = |source| Error::read(to, source);
     let (mut mark, mut foreign, mut empty) = (false, None, true);
     for entry in fs::read_dir(to).map_err(read)? {
         let entry = entry.map_err(read)?;
@@ -52,7 +52,7 @@ fn ours(name: &OsStr) -> bool {
 
 /// Writes all files into a new folder beside the target and renames it.
 pub fn write(to: &Path, files: &[File], force: bool) -> Result<()> {
-    let failed = |source| Error::Write { path: to.into(), source };
+    let failed = |source| Error::write(to, source);
     if let Some(parent) = to.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         fs::create_dir_all(parent).map_err(failed)?;
     }

@@ -42,7 +42,7 @@ struct Particle {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Options {
+pub struct Options {
     population: usize,
     oversample: usize,
     steps: usize,

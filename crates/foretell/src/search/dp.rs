@@ -20,7 +20,7 @@ pub struct Dp {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Options {
+pub struct Options {
     top: usize,
 }
 

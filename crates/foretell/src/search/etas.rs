@@ -33,7 +33,7 @@ pub struct Etas<P> {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Options {
+pub struct Options {
     warmup: usize,
     parents: usize,
     pool: usize,

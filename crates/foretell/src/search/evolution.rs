@@ -25,7 +25,7 @@ pub struct Evolution<P> {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Options {
+pub struct Options {
     population: usize,
     generations: usize,
     parents: usize,

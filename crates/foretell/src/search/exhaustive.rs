@@ -18,7 +18,7 @@ pub struct Exhaustive {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Options {
+pub struct Options {
     batch: usize,
 }
 

@@ -58,7 +58,7 @@ struct Origin {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Options {
+pub struct Options {
     generation: usize,
     generations: usize,
     population: usize,

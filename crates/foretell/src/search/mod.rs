@@ -16,6 +16,8 @@ use rand::RngExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use std::any::Any;
+use std::sync::RwLock;
 
 /// What became of a point.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -50,15 +52,15 @@ pub enum Whole {
 /// A small change of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// One value of one block operators along its choices.
+    /// One value of one block moves along its choices.
     Value,
-    /// One value of one block operators, and other blocks give or take what the limits then demand or allow.
+    /// One value of one block moves, and other blocks give or take what the limits then demand or allow.
     Exchange,
     /// Several blocks get the same value.
     Together,
     /// Two blocks change places.
     Swap,
-    /// A value of the whole point operators, and all blocks are scaled to what the limits then demand or allow.
+    /// A value of the whole point moves, and all blocks are scaled to what the limits then demand or allow.
     Whole,
 }
 
@@ -144,7 +146,7 @@ pub trait Searcher<P>: Send {
         false
     }
     /// No more is asked for: what is left to find out of the last generation.
-    fn end(&mut self, _ground: &mut dyn SearchContext<P>, _rng: &mut Rng) {}
+    fn end(&mut self, _context: &mut dyn SearchContext<P>, _rng: &mut Rng) {}
 }
 
 /// The card of a searcher.
@@ -184,16 +186,45 @@ impl<P> Entry<P> {
 }
 
 /// How a searcher is built: typed options, checked once.
-trait Build<P>: Searcher<P> + Sized + 'static {
+pub trait Build<P>: Searcher<P> + Sized + 'static {
+    /// Its options; their names and defaults are those on the card.
     type Options: DeserializeOwned + Serialize + Default;
+    /// The searcher, or what is wrong with its options.
     fn build(options: Self::Options) -> std::result::Result<Self, String>;
+}
+
+/// Searchers that users brought: the card, and the entry for one kind of point.
+type Brought = (&'static About, Box<dyn Any + Send + Sync>);
+static BROUGHT: RwLock<Vec<Brought>> = RwLock::new(Vec::new());
+
+/// Adds a searcher of your own: from then on its name can be asked for like any other, with its options in brackets. A
+/// searcher that is known already is not added again; one with the name of another is refused.
+pub fn register<P: Clone + Send + 'static, S: Build<P>>(about: &'static About) -> Result<()> {
+    let mut brought = BROUGHT.write().expect("no holder panics");
+    let mut known = builtin::<()>().into_iter().map(|entry| entry.about).chain(brought.iter().map(|(card, _)| *card));
+    match known.find(|card| card.name == about.name) {
+        Some(card) if std::ptr::eq(card, about) => Ok(()),
+        Some(_) => Err(Error::input(about.name, "is the name of another algorithm: choose another")),
+        None => {
+            drop(known);
+            brought.push((about, Box::new(entry::<P, S>(about))));
+            Ok(())
+        }
+    }
+}
+
+/// Every searcher: those of the library, simplest first, then those that were registered for this kind of point.
+pub fn catalogue<P: Clone + Send + 'static>() -> Vec<Entry<P>> {
+    let brought = BROUGHT.read().expect("no holder panics");
+    let own = brought.iter().filter_map(|(_, entry)| entry.downcast_ref::<Entry<P>>());
+    builtin().into_iter().chain(own.map(|own| Entry { ..*own })).collect()
 }
 
 macro_rules! catalogue {
     ($($module:ident: $searcher:ty),* $(,)?) => {
         $(mod $module;)*
-        /// Every searcher, simplest first.
-        pub fn catalogue<P: Clone + Send + 'static>() -> Vec<Entry<P>> {
+        /// The searchers of the library, simplest first.
+        fn builtin<P: Clone + Send + 'static>() -> Vec<Entry<P>> {
             vec![$(entry::<P, $searcher>($module::ABOUT)),*]
         }
     };
@@ -245,9 +276,10 @@ pub fn parse<P: Clone + Send + 'static>(text: &str) -> Result<Box<dyn Searcher<P
 /// The card of the searcher that `text` names.
 pub fn about(text: &str) -> Result<&'static About> {
     let (name, _) = catalogue::bracketed(text)?;
-    parse::<()>(name)?;
-    let entry = catalogue::<()>().into_iter().find(|entry| entry.about.name == name);
-    Ok(entry.expect("it was just built").about)
+    let brought = BROUGHT.read().expect("no holder panics");
+    let own = brought.iter().map(|(card, _)| *card);
+    let cards: Vec<&'static About> = builtin::<()>().into_iter().map(|entry| entry.about).chain(own).collect();
+    catalogue::find("algorithm", name, &cards, |card| card.name)
 }
 
 /// The most points of a generation, steps and the like.

@@ -27,7 +27,7 @@ pub struct Pareto<P> {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Options {
+pub struct Options {
     population: usize,
     parents: usize,
     mutants: usize,

@@ -17,7 +17,7 @@ pub struct Random {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Options {
+pub struct Options {
     samples: usize,
     batch: usize,
 }

@@ -26,7 +26,7 @@ pub struct SteadyState<P> {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Options {
+pub struct Options {
     population: usize,
     generations: usize,
     pool: f64,

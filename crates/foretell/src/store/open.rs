@@ -49,7 +49,7 @@ impl Store {
         if !path.exists() {
             let cure = "there is no store: foretell search makes one, --store names another";
             let source = std::io::Error::new(std::io::ErrorKind::NotFound, cure);
-            return Err(Error::Read { path: path.into(), source });
+            return Err(Error::read(path, source));
         }
         refuse_foreign(path)?;
         match Self::reader(path, &path.to_string_lossy(), OpenFlags::SQLITE_OPEN_READ_WRITE) {
@@ -159,7 +159,7 @@ fn refuse_foreign(path: &Path) -> Result<()> {
         file.take(512).read_to_end(&mut beginning)?;
         Ok(path.metadata()?.len())
     });
-    let size = opened.map_err(|source| Error::Read { path: path.into(), source })?;
+    let size = opened.map_err(|source| Error::read(path, source))?;
     let start = &beginning[..beginning.len().min(MAGIC.len())];
     // Whole pages with another beginning may be a store whose first page is damaged.
     let kind = match kind(&beginning) {

@@ -57,7 +57,7 @@ pub fn repair(path: &Path) -> Result<Option<Repaired>> {
         Err(error @ (Error::Read { .. } | Error::StoreVersion { .. })) => return Err(error),
         Err(_) => {}
     }
-    let failed = |source: std::io::Error| Error::Read { path: path.into(), source };
+    let failed = |source: std::io::Error| Error::read(path, source);
     let aside = (1..).map(|n| beside(path, &format!(".damaged-{n}"))).find(|path| !path.exists());
     let aside = aside.expect("some number is free");
     let log = beside(path, "-wal");

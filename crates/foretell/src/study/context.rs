@@ -71,7 +71,7 @@ impl<'s, 'e> StudyContext<'s, 'e> {
         let space = &*settings.space;
         let open = Limits { counter: settings.limits.counter, ..Limits::default() };
         let inside = (settings.limits != open).then(|| space.within(&settings.limits)).transpose()?;
-        let mut requests = scorer.requests().iter();
+        let mut requests = scorer.requests().iter().map(|request| &**request);
         let requests = settings.objectives.iter().map(|objective| match objective {
             Objective::Proxy(_) => requests.next(),
             _ => None,

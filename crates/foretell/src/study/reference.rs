@@ -61,14 +61,14 @@ impl References<'_> {
         let limits = &view.settings.limits;
         let keeps = |point: &Architecture| self.ceilings.keeps(point);
         let objective = &view.settings.objectives[0];
-        let request = self.scorer.requests().first();
+        let request = self.scorer.requests().first().map(|request| &**request);
         if let Some(score) = known(objective, request, self.models) {
             let best = grid.best_uniform(limits, &keeps, &score)?;
             return Ok(best.map(|(value, point)| (point, Some(objective.shown(value)))));
         }
         let request = request.expect("costs take no pass");
         let uniform = grid.largest_uniform(limits, &keeps);
-        let table = self.scorer.table(&uniform, &view.settings.seed_list(), &|| ());
+        let table = self.scorer.table(&uniform, &view.settings.seed_list(), &|| ())?;
         let scored =
             uniform.iter().zip(&table).filter_map(|(point, row)| Some((point, row.cells[0].mean().ok()?)));
         let scored: Vec<_> = scored.collect();
@@ -92,7 +92,7 @@ impl References<'_> {
     /// The first objective of a network where that takes no pass.
     fn shape_value(&self, view: &View, point: &Architecture) -> Option<f64> {
         let objective = &view.settings.objectives[0];
-        let score = known(objective, self.scorer.requests().first(), self.models)?;
+        let score = known(objective, self.scorer.requests().first().map(|request| &**request), self.models)?;
         Some(objective.shown(score(point).ok()?))
     }
 }

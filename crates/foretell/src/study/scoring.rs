@@ -10,7 +10,7 @@ use crate::space;
 use crate::store::{self, Store, Trial};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// How long scored candidates wait to be stored together.
@@ -54,12 +54,15 @@ impl Scoring<'_> {
             failure: None,
         });
         let seeds = self.settings.seed_list();
-        self.scorer.in_order(points, &seeds, &|index, row| {
+        let scored = self.scorer.in_order(points, &seeds, &|index, row| {
             let trial = self.trial(&points[index], &row.cells, from + index as u64);
             self.watch.scored();
             let mut queue = queue.lock().expect("no holder panics");
             let queue = &mut *queue;
-            queue.early.insert(index, trial);
+            // An executor may score a candidate more than once.
+            if index >= queue.trials.len() {
+                queue.early.entry(index).or_insert(trial);
+            }
             while let Some(next) = queue.early.remove(&queue.trials.len()) {
                 queue.trials.push(next);
             }
@@ -79,13 +82,18 @@ impl Scoring<'_> {
         if let Some(failure) = queue.failure {
             return Err(failure);
         }
+        if scored.is_err() && queue.stored < queue.trials.len() {
+            let mut store = self.store.lock().expect("no holder panics");
+            store.append(self.study, &queue.trials[queue.stored..], rejected, &queue.digest)?;
+        }
+        scored?;
         self.digest = queue.digest;
         Ok(queue.trials)
     }
 
     /// One candidate as it is stored.
     fn trial(&self, point: &Architecture, cells: &[Cell], number: u64) -> Trial {
-        let score = |(request, cell): (&Request, &Cell)| {
+        let score = |(request, cell): (&Arc<Request>, &Cell)| {
             let mut score = store::Score {
                 proxy: request.label().to_owned(),
                 version: request.about().version,

@@ -101,7 +101,7 @@ pub(super) fn save_best<S: Scalar>(trainer: &Trainer<'_, S>, folder: &Path) -> R
 
 fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     let path = path.to_owned();
-    move |source| Error::Write { path, source }
+    move |source| Error::write(path, source)
 }
 
 fn write_tensors(path: &Path, entries: &[Entry]) -> Result<()> {

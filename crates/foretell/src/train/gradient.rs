@@ -4,8 +4,10 @@ use super::Task;
 use super::batch::{Batch, Samples, Which};
 use super::head;
 use super::member::Member;
+use crate::cancel::CancelToken;
 use crate::engine::buffer::Workspace;
 use crate::engine::scalar::Scalar;
+use crate::error::Result;
 use crate::network::{Input, Tape, Weights};
 use crate::seed::Rng;
 use rand::RngExt;
@@ -68,17 +70,19 @@ impl<S: Scalar> Passes<'_, S> {
         parts: &[Vec<Which>],
         training: Option<(Training, &(dyn Fn(u64) -> Rng + Sync))>,
         mut each: impl FnMut(Seen<S>),
-    ) {
+    ) -> Result<()> {
+        let cancel = CancelToken::current().unwrap_or_default();
         let threads = rayon::current_num_threads().max(1);
         for (round, chunk) in parts.chunks(threads).enumerate() {
             let one = |(place, part): (usize, &Vec<Which>)| {
                 let number = (round * threads + place) as u64;
                 let training = training.map(|(training, rng)| (training, rng(number)));
-                self.spaces.with(|space| self.part(part, training, space))
+                self.spaces.with(|space| cancel.run(|| self.part(part, training, space)))
             };
-            let seen: Vec<Seen<S>> = chunk.par_iter().enumerate().map(one).collect();
+            let seen = chunk.par_iter().enumerate().map(one).collect::<Result<Vec<Seen<S>>>>()?;
             seen.into_iter().for_each(&mut each);
         }
+        Ok(())
     }
 
     fn part(&self, part: &[Which], training: Option<(Training, Rng)>, space: &mut Workspace<S>) -> Seen<S> {

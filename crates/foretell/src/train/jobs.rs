@@ -101,7 +101,7 @@ impl Job {
         let draft = target.with_extension("part");
         let text = serde_json::to_string(&finished).expect("plain data") + "\n";
         let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, &target));
-        written.map_err(|source| Error::Write { path: target, source })?;
+        written.map_err(|source| Error::write(target, source))?;
         let _ = std::fs::remove_dir_all(&work);
         Ok(finished)
     }
@@ -117,7 +117,7 @@ pub fn jobs(
     folder: &Path,
     each: &(dyn Fn(&Job, &Finished) + Sync),
 ) -> Result<Vec<Finished>> {
-    std::fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.into(), source })?;
+    std::fs::create_dir_all(folder).map_err(|source| Error::write(folder, source))?;
     let mut found = Vec::with_capacity(jobs.len());
     for job in jobs {
         found.push(job.known(data, folder)?);

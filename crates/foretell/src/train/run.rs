@@ -95,7 +95,7 @@ pub fn run_in<S: Scalar>(
     let digest = data.digest();
     let mut progress = match folder {
         Some(folder) => {
-            std::fs::create_dir_all(folder).map_err(|source| Error::Write { path: folder.into(), source })?;
+            std::fs::create_dir_all(folder).map_err(|source| Error::write(folder, source))?;
             checkpoint::load(&mut trainer, digest, folder)?.unwrap_or_default()
         }
         None => Progress::default(),
@@ -103,7 +103,16 @@ pub fn run_in<S: Scalar>(
     progress.curve.iter().for_each(|point| watch.point(point));
     let (before, start, mut saved) = (progress.seconds, Instant::now(), Instant::now());
     while trainer.step < recipe.steps && !progress.stopped {
-        let loss = trainer.step()?;
+        let loss = match trainer.step() {
+            // The step that was left has changed nothing, so the run can resume before it.
+            Err(Error::Cancelled) => {
+                progress.seconds = before + start.elapsed().as_secs_f64();
+                folder.map_or(Ok(()), |folder| checkpoint::save(&trainer, &progress, digest, folder))?;
+                let checkpoint = folder.map(Path::to_owned);
+                return Err(Error::Interrupted { step: trainer.step, steps: recipe.steps, checkpoint });
+            }
+            loss => loss?,
+        };
         watch.step(trainer.step, loss);
         progress.sum += loss;
         progress.count += 1;

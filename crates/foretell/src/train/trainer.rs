@@ -123,7 +123,7 @@ impl<'d, S: Scalar> Trainer<'d, S> {
                     self.spaces.give(part);
                 }
             }
-        });
+        })?;
         if !loss.is_finite() {
             return Err(Error::Diverged { step, what: format!("the loss is {loss}") });
         }
@@ -160,7 +160,7 @@ impl<'d, S: Scalar> Trainer<'d, S> {
             loss += seen.loss * sizes.next().unwrap_or(0) as f64 / n as f64;
             right += seen.right.0;
             of += seen.right.1;
-        });
+        })?;
         if !loss.is_finite() {
             let what = format!("the validation loss is {loss}");
             return Err(Error::Diverged { step: self.step, what });

@@ -226,7 +226,7 @@ fn lpzero_agrees_with_its_closed_form() {
     let networks: Vec<Architecture> =
         (0..24u32).map(|i| gpt2(1 + i as usize % 3, 16 * (1 + i / 8), &[20 + 7 * i, 64, 30 + i])).collect();
     let scorer = Scorer::new(Request::parse_list("lpzero,lpzero-closed").unwrap(), Options::default());
-    let table = scorer.table(&networks, &[0], &|| {});
+    let table = scorer.table(&networks, &[0], &|| {}).unwrap();
     let column = |index: usize| -> Vec<f64> {
         scorer
             .order(index, &table.iter().map(|row| &row.cells[index]).collect::<Vec<_>>())
@@ -253,7 +253,7 @@ fn a_published_variant_that_is_noise_says_so() {
 fn set_scores_rank_within_their_set() {
     let networks: Vec<Architecture> = (1..5).map(|i| gpt2(2, 8 * i, &[16 * i, 24])).collect();
     let scorer = Scorer::new(Request::parse_list("dss++,ntsr").unwrap(), Options::default());
-    let table = scorer.table(&networks, &[0], &|| {});
+    let table = scorer.table(&networks, &[0], &|| {}).unwrap();
     for index in 0..2 {
         let whole = scorer.order(index, &table.iter().map(|row| &row.cells[index]).collect::<Vec<_>>());
         let sum: f64 = whole.into_iter().map(Result::unwrap).sum();

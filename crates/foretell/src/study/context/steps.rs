@@ -16,7 +16,7 @@ type Place = (usize, usize);
 const FILL: f64 = 0.75;
 /// How often what one block takes is given back in the same column by another.
 const SAME_COLUMN: f64 = 0.75;
-/// How often a second value outside the positions operators with the first.
+/// How often a second value outside the positions moves with the first.
 const SECOND: f64 = 0.25;
 /// Blocks that are offered what an exchange leaves unused.
 const OFFERS: usize = 4;

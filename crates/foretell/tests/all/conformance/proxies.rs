@@ -70,7 +70,7 @@ fn small(mut architecture: Architecture) -> Architecture {
 fn all_scores(threads: usize) -> Vec<Vec<Vec<Result<u64, &'static str>>>> {
     let scorer = Scorer::new(Request::parse_list("all").unwrap(), Options::default());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let table = pool.install(|| scorer.table(&networks(), &[0, 1], &|| {}));
+    let table = pool.install(|| scorer.table(&networks(), &[0, 1], &|| {}).unwrap());
     let bits = |score: &foretell::error::Result<Score>| match score {
         Ok(score) => Ok(score.value.to_bits()),
         Err(error) => Err(error.kind()),
