@@ -1,11 +1,9 @@
 //! What users get wrong: options out of range or without effect, files that are something else, and what they are told.
 
-mod support;
-
+use crate::support::Folder;
 use serde_json::Value;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use support::Folder;
 
 const VIT: &str = r#"{"family": "vit", "image_size": 16, "patch_size": 4, "num_classes": 7, "embed_dim": 16, "depth": 2,
     "num_heads": 2, "mlp_ratio": 2}

@@ -1,9 +1,7 @@
 //! Output on a terminal of 80 columns fits it; what is piped is whole.
 
-mod support;
-
+use crate::support::Folder;
 use std::process::{Command, Stdio};
-use support::Folder;
 use unicode_width::UnicodeWidthStr;
 
 /// What a command prints on a terminal with this many columns; none where there is no `script`.

@@ -1,11 +1,9 @@
 //! The real binary in a fresh folder: what it prints, where, and with which exit code.
 
-mod support;
-
+use crate::support::Folder;
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
-use support::Folder;
 
 fn run_with(folder: &Folder, arguments: &str, input: &str) -> Output {
     let mut child = folder.command(arguments).stdin(Stdio::piped()).spawn().unwrap();

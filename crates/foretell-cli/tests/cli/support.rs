@@ -1,5 +1,4 @@
 //! The real binary in a folder of its own.
-#![allow(dead_code, reason = "no test needs all of it")]
 
 use serde_json::Value;
 use std::path::PathBuf;

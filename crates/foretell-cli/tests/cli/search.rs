@@ -1,11 +1,9 @@
 //! `foretell search` as users meet it: killed, interrupted, on any number of threads, twice at once.
 
-mod support;
-
+use crate::support::Folder;
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use support::Folder;
 
 fn remove(folder: &Folder, store: &str) {
     for side in ["", "-wal", "-shm"] {

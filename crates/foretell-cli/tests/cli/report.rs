@@ -2,14 +2,12 @@
 //!
 //! Chromium is spoken to through its pipe: JSON messages that end with a zero byte, no port, no further crate.
 
-mod support;
-
+use crate::support::Folder;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use support::Folder;
 
 #[test]
 fn a_report_is_replaced_and_nothing_else_is() {

@@ -1,11 +1,9 @@
 //! `foretell train`, `benchmark build`, `verify` and `search --evaluate train` as users meet them: killed and continued.
 
-mod support;
-
+use crate::support::Folder;
 use serde_json::Value;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use support::Folder;
 
 /// A folder with a text to train on and a space of small networks.
 fn folder() -> Folder {

@@ -1,0 +1,12 @@
+//! The real binary, as users meet it. One executable, so that it is linked once.
+
+mod basics;
+mod discover;
+mod export;
+mod report;
+mod search;
+mod support;
+mod terminal;
+mod training;
+mod usage;
+mod winner;
