@@ -5,8 +5,10 @@
 //! many there are.
 
 mod cache;
+mod memory;
 
 pub use cache::Cache;
+pub use memory::free_memory;
 
 use crate::architecture::{Architecture, Tensor};
 use crate::error::{Error, Result};
