@@ -19,7 +19,7 @@ pub fn run(args: &args::Score, json: bool) -> Result<u8> {
     let requests = args.scoring.requests("all")?;
     let mut options = args.scoring.options()?;
     if args.terms {
-        // Addends are not cached.
+        // Terms are not cached.
         options.cache = None;
     }
     let scorer = Scorer::new(requests, options);
@@ -160,7 +160,7 @@ fn print(architecture: &Architecture, requests: &[Request], row: &Row, args: &ar
         let seeds = format!("time, {} seeds", args.scoring.seeds);
         output::line(format!(
             "\n{}",
-            output::table(&["passes run for all of them", &seeds], passes.collect())
+            output::table(&["passes, shared by all proxies", &seeds], passes.collect())
         ));
     }
     if !undefined.is_empty() {
