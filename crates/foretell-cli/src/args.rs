@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub use table::{DataArgs, LabelArgs, TableArgs};
 pub use training::{EvaluateArgs, TrainingArgs};
 pub use value::assignment;
-use value::{duration, number, seconds, whole};
+use value::{duration, number, seconds, shard, whole};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -209,7 +209,7 @@ pub struct Search {
     #[command(flatten)]
     pub limits: LimitArgs,
     /// Run one shard of the search as a separate study, for job arrays: 3/16 is the third of sixteen. See foretell merge.
-    #[arg(long, value_name = "I/N", value_parser = |text: &str| Shard::parse(text).map_err(|e| e.to_string()))]
+    #[arg(long, value_name = "I/N", value_parser = shard)]
     pub shard: Option<Shard>,
     /// Check everything and print what would be done; change nothing.
     #[arg(long)]
@@ -292,7 +292,7 @@ pub struct Build {
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
     /// Run one shard of the runs, for job arrays: 3/16 is the third of sixteen. Copy the runs folders together afterwards.
-    #[arg(long, value_name = "I/N", value_parser = |text: &str| Shard::parse(text).map_err(|e| e.to_string()))]
+    #[arg(long, value_name = "I/N", value_parser = shard)]
     pub shard: Option<Shard>,
     /// Check everything and print what would be done; change nothing.
     #[arg(long)]

@@ -123,7 +123,8 @@ fn table(path: &Path, command: &Command) -> Result<Option<Table>> {
             inner.keys().try_for_each(|key| known(path, "key", key, "[all]", &every))?;
             continue;
         }
-        let names: BTreeSet<&str> = command.get_subcommands().map(Command::get_name).chain([ALL]).collect();
+        let names = command.get_subcommands().map(Command::get_name).filter(|name| *name != "help");
+        let names: BTreeSet<&str> = names.chain([ALL]).collect();
         known(path, "table", name, "", &names)?;
         check(path, inner, command.find_subcommand(name).expect("the name is known"), name)?;
     }
@@ -193,11 +194,14 @@ impl<'c> Chosen<'c> {
         let mut chosen = Chosen { path: Vec::new(), levels: vec![root], typed: HashSet::new() };
         let mut matches = Some(matches);
         while let Some(here) = matches {
-            let ids = here.ids().map(|id| id.as_str());
-            let typed = ids.filter(|id| here.value_source(id) == Some(ValueSource::CommandLine));
+            let last = chosen.levels[chosen.levels.len() - 1];
+            let ids = last.get_arguments().map(|arg| arg.get_id().as_str());
+            let typed = ids.filter(|id| {
+                // Ids that were not matched, such as that of a help option, are not asked for.
+                here.ids().any(|found| found == id) && here.value_source(id) == Some(ValueSource::CommandLine)
+            });
             chosen.typed.extend(typed.map(str::to_owned));
             let inner = here.subcommand();
-            let last = chosen.levels[chosen.levels.len() - 1];
             let found = inner.and_then(|(name, inner)| Some((last.find_subcommand(name)?, inner)));
             chosen.levels.extend(found.map(|(command, _)| command));
             chosen.path.extend(found.map(|(command, _)| command.get_name()));

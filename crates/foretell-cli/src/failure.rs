@@ -8,12 +8,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Places that library errors name, and the options that set them.
-const OPTIONS: [(&str, &str); 7] = [
+const OPTIONS: [(&str, &str); 8] = [
     ("evaluation command", "evaluate-with"),
     ("labels", "labels"),
     ("objectives", "objective"),
     ("proxies", "proxies"),
     ("sample", "sample"),
+    ("sample", "labels"),
     ("seeds", "seeds"),
     ("shard", "shard"),
 ];
@@ -90,7 +91,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
         return ExitCode::from(code);
     }
     let message = match error.kind() {
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             "a command is missing; see foretell --help".to_owned()
         }
         _ => {

@@ -27,6 +27,9 @@ pub fn run(args: &args::Score, json: bool) -> Result<u8> {
     let progress = Progress::new("architectures", architectures.len() as u64);
     let table = scorer.table(&architectures, &seeds, &|| progress.step());
     progress.finish();
+    let (cached, all) = (table.iter().flat_map(|row| &row.cells), table.len() * scorer.requests().len());
+    let cached = cached.filter(|cell| cell.seconds == 0.0 && cell.scores.iter().all(Result::is_ok)).count();
+    output::detail(format!("{cached} of {all} scores were cached"));
     for (architecture, row) in architectures.iter().zip(&table) {
         if json {
             output::line(object(architecture, scorer.requests(), row, args.terms));

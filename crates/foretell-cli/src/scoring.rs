@@ -98,7 +98,7 @@ impl ScoringArgs {
             }
             other => {
                 let message = format!(
-                    "'{other}' is neither shared nor standalone, nor a file, nor a folder with {WEIGHTS}"
+                    "'{other}' is neither shared nor standalone nor a file, nor a folder with {WEIGHTS}"
                 );
                 return Err(Error::input("--weights", message));
             }

@@ -1,8 +1,11 @@
 //! The real binary, as users meet it. One executable, so that it is linked once.
 
 mod basics;
+mod config;
 mod discover;
 mod export;
+mod help;
+mod modes;
 mod report;
 mod search;
 mod support;

@@ -25,7 +25,7 @@ fn a_report_is_replaced_and_nothing_else_is() {
         assert!(folder.read(&format!("charts/{chart}.svg")).starts_with("<svg xmlns"));
     }
     std::fs::write(folder.0.join("notes.html"), "mine").unwrap();
-    folder.fails(&["report", "../s", "-o", "notes.html"], 2, "say --force");
+    folder.fails(&["report", "../s", "-o", "notes.html"], 2, "--force");
     assert_eq!(folder.read("notes.html"), "mine");
     folder.ok(&["report", "../s", "-o", "notes.html", "--force"]);
     assert_eq!(folder.read("notes.html"), page);
