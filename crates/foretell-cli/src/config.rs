@@ -9,8 +9,9 @@
 //! max-params = "20M"
 //! ```
 //!
-//! The values become the defaults of clap's options, so they are checked like typed ones, and an option of the command line
-//! replaces them. A key that conflicts with an option of the command line, or with a key of higher priority, is ignored.
+//! The values become the defaults of clap's options, so they are checked like typed ones. An option of the command line and
+//! an environment variable replace them. A key that conflicts with an option of the command line, or with a key of higher
+//! priority, is ignored.
 
 use crate::args::Arguments;
 use crate::{output, places};
@@ -33,6 +34,10 @@ const ALL: &str = "all";
 const WITHOUT: [&str; 2] = ["completions", "man"];
 /// Options that a file cannot set.
 const NEVER: [&str; 3] = ["no-config", "help", "version"];
+
+/// Options that an environment variable sets as well; it has priority over a file.
+const VARIABLES: [(&str, &str); 3] =
+    [("cache", "FORETELL_CACHE"), ("data", "FORETELL_BENCHMARKS"), ("store", "FORETELL_STORE")];
 
 /// The options that a config file sets.
 static SET: OnceLock<BTreeSet<String>> = OnceLock::new();
@@ -253,6 +258,11 @@ impl<'c> Chosen<'c> {
         let id = arg.get_id().as_str();
         let values = values(&place, arg, value)?;
         if self.typed.contains(id) || keys.iter().any(|key| key.id == id) {
+            return Ok(());
+        }
+        let set = |(name, variable): &&(&str, &str)| *name == long && places::variable(variable).is_some();
+        if let Some((_, variable)) = VARIABLES.iter().find(set) {
+            output::detail(format!("{place} is ignored: {variable} is set"));
             return Ok(());
         }
         let taken = self.typed.iter().map(String::as_str).chain(keys.iter().map(|key| key.id.as_str()));

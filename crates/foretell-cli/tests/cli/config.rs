@@ -34,6 +34,8 @@ fn the_nearest_setting_wins() {
     let typed =
         folder.json("search --budget 4 --name typed --space autoformer-tiny --max-params 6M --store t.db");
     assert_eq!((&typed["trials"], &typed["study"]), (&4.into(), &"typed".into()));
+    let set = folder.command("studies").env("FORETELL_STORE", "t.db").output().unwrap();
+    assert!(String::from_utf8_lossy(&set.stdout).contains("typed"), "a variable wins over a file");
     let without = folder.json("search --no-config --budget 2 --dry-run");
     assert_eq!(
         (&without["space"], &without["writes"][0]),

@@ -259,12 +259,8 @@ pub(super) fn wrap(path: &Path, error: rusqlite::Error) -> Error {
         Some(ErrorCode::DiskFull) => {
             "make room there and run the same command again; what was stored is kept"
         }
-        Some(ErrorCode::ReadOnly) => {
-            "it cannot be written there: copy it elsewhere, or use another store"
-        }
-        Some(ErrorCode::CannotOpen) => {
-            "see that its folder exists and can be written, or use another store"
-        }
+        Some(ErrorCode::ReadOnly) => "it cannot be written there: copy it elsewhere, or use another store",
+        Some(ErrorCode::CannotOpen) => "see that its folder exists and can be written, or use another store",
         Some(ErrorCode::SystemIoFailure) => {
             "the file system failed: see its space and state, and run the same command again"
         }
