@@ -24,7 +24,7 @@ pub fn run(args: &Algorithms, json: bool) -> Result<()> {
         .into_iter()
         .map(|entry| [entry.about.name, entry.about.sentence].map(str::to_owned).to_vec());
     output::line(output::table(&["algorithm", ""], rows.collect()));
-    output::prose("\nOne in full, with its options: foretell algorithms block-wise");
+    output::note("\nDetails and options of one: foretell algorithms block-wise");
     Ok(())
 }
 

@@ -1,15 +1,17 @@
-//! `foretell bench`: a table of proxies against real trained networks.
+//! `foretell bench`: how well proxies rank trained networks.
 
 use crate::args::Bench;
 use crate::output::{self, decimals, seconds};
 use crate::progress::Progress;
-use foretell::benchmark::{self, Agreement, Benchmark, Noise, Report, Settings, baselines, evaluate};
+use foretell::benchmark::{self, Agreement, Benchmark, Column, Noise, Report, Settings, baselines, evaluate};
 use foretell::error::Result;
+use foretell::proxy::Request;
 use foretell::score::Scorer;
+use serde_json::json;
 use std::path::Path;
 
 pub fn run(args: &Bench, json: bool) -> Result<()> {
-    let folder = benchmark::folder(args.table.data.as_deref())?;
+    let folder = args.table.data.folder()?;
     match args.benchmark.as_deref() {
         None => list(&folder, json),
         Some("all") => benchmark::names(&folder)?.iter().try_for_each(|name| one(&folder, name, args, json)),
@@ -21,12 +23,16 @@ fn one(folder: &Path, name: &str, args: &Bench, json: bool) -> Result<()> {
     let settings = Settings { resamples: args.resamples, seeds: args.scoring.seeds(), ..Settings::default() };
     for part in args.table.parts(folder, name)? {
         let target = args.table.target(&part)?;
-        // Everything that costs no pass, unless more is asked for.
+        // By default everything that needs no pass.
         let mut requests = args.scoring.requests("shape,weights")?;
         requests.extend(baselines(&part, &requests)?);
+        if args.dry_run {
+            plan(&part, target, &requests, args, json)?;
+            continue;
+        }
         let scorer = Scorer::new(requests, args.scoring.options()?);
         let progress = Progress::new("networks", part.architectures.len() as u64);
-        let mut report = evaluate(&part, target, &scorer, &settings, &|| progress.step());
+        let mut report = evaluate(&part, target, &scorer, &settings, &|| progress.step())?;
         progress.finish();
         let undefined = if args.scoring.by_name() { Vec::new() } else { take_undefined(&mut report) };
         if json {
@@ -37,6 +43,31 @@ fn one(folder: &Path, name: &str, args: &Bench, json: bool) -> Result<()> {
             print(&report, &part, &undefined, &settings);
         }
     }
+    Ok(())
+}
+
+/// Prints what the measurement would do.
+fn plan(part: &Benchmark, target: &Column, requests: &[Request], args: &Bench, json: bool) -> Result<()> {
+    args.scoring.dry_options()?;
+    let (networks, seeds) = (part.architectures.len(), args.scoring.seeds);
+    let labels: Vec<&str> = requests.iter().map(Request::label).collect();
+    let file = args.scoring.cached().then(|| args.scoring.cache_file()).flatten();
+    if json {
+        output::line(json!({
+            "dry_run": true, "benchmark": part.name, "target": target.name, "networks": networks, "proxies": labels,
+            "seeds": seeds, "writes": file.as_slice(),
+        }));
+        return Ok(());
+    }
+    output::line(format!(
+        "dry run: bench would score {networks} networks of {} by {} proxies with up to {seeds} seeds each; target {}",
+        part.name,
+        labels.len(),
+        target.name
+    ));
+    output::prose(format!("proxies      {}", labels.join(", ")));
+    let file = file.map_or("nothing".to_owned(), |path| format!("{} (cache of scores)", path.display()));
+    output::line(format!("writes       {file}"));
     Ok(())
 }
 
@@ -82,7 +113,7 @@ fn ceiling(noise: &Noise) -> String {
     )
 }
 
-/// The least and the largest tau of one seed alone.
+/// The smallest and the largest tau of a single seed.
 fn spread(seeds: &[f64]) -> String {
     let least = seeds.iter().copied().reduce(f64::min);
     let most = seeds.iter().copied().reduce(f64::max);
@@ -93,7 +124,7 @@ fn interval(ci: Option<[f64; 2]>) -> String {
     ci.map_or(String::new(), |[low, high]| format!("[{} {}]", decimals(Some(low)), decimals(Some(high))))
 }
 
-/// Proxies that have no meaning for the family, when nobody asked for them by name.
+/// Takes out proxies that are not defined for the family, unless they were requested by name.
 fn take_undefined(report: &mut Report) -> Vec<String> {
     let n = report.n;
     let undefined = |p: &Agreement| n > 0 && p.failed == n;
@@ -114,7 +145,7 @@ fn list(folder: &Path, json: bool) -> Result<()> {
             .map(|part| part.architectures[0].family().name().to_owned())
             .collect();
         if json {
-            output::line(serde_json::json!({"benchmark": name, "networks": benchmark.architectures.len(),
+            output::line(json!({"benchmark": name, "networks": benchmark.architectures.len(),
                 "families": families, "targets": targets}));
         } else {
             let networks = benchmark.architectures.len().to_string();
@@ -134,7 +165,7 @@ fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings:
         report.benchmark, report.n, report.family, report.target
     ));
     if report.unlabelled > 0 {
-        output::prose(format!("{} networks have no {} and are left out", report.unlabelled, report.target));
+        output::prose(format!("{} networks have no {} and are not used", report.unlabelled, report.target));
     }
     if let Some(noise) = &report.noise {
         output::prose(ceiling(noise));
@@ -178,16 +209,16 @@ fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings:
         "each",
     ];
     output::line(format!("\n{}\n", output::table(&header, rows.collect())));
-    output::prose(format!(
-        "tau: Kendall's tau-b, rho: Spearman, r: Pearson, each with the target oriented so that higher is better. 95 %: \
-         bootstrap of {} resamples. tau|x: partial tau given x. close pairs: share of correctly ordered pairs whose \
-         parameters differ by less than 10 %. top 10 %: share of the truly best tenth found in the proxy's. best: best true \
-         rank in the proxy's top tenth. seeds: tau with each seed alone. each: time per network and seed. baseline: a plain \
-         count, which a useful proxy has to beat.",
+    output::note(format!(
+        "tau: Kendall's tau-b, rho: Spearman, r: Pearson, with the target oriented so that higher is better. 95 %: \
+         bootstrap interval, {} resamples. tau|x: partial tau given x. close pairs: share of correctly ordered pairs among \
+         those whose parameters differ by less than 10 %. top 10 %: share of the truly best tenth that is in the best tenth \
+         of the proxy. best: best true rank in the best tenth of the proxy. seeds: range of tau over single seeds. each: \
+         time per network and seed. baseline: a plain count, which a useful proxy must beat.",
         settings.resamples
     ));
     if !undefined.is_empty() {
-        output::prose(format!("Not defined for {}: {}.", report.family, undefined.join(", ")));
+        output::note(format!("Not defined for {}: {}.", report.family, undefined.join(", ")));
     }
     for p in report.proxies.iter().filter(|p| p.failed > 0) {
         output::prose(format!(
@@ -204,6 +235,6 @@ fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings:
         .map(|c| c.name.as_str())
         .collect();
     if !others.is_empty() {
-        output::prose(format!("Other targets: {}.", others.join(", ")));
+        output::note(format!("Other targets: {}.", others.join(", ")));
     }
 }

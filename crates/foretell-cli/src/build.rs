@@ -1,23 +1,53 @@
-//! `foretell benchmark build`: a table of trained networks of one's own.
+//! `foretell benchmark`: builds a table of trained networks, or prints the benchmark folder.
 
-use crate::args::{BenchmarkArgs, BenchmarkCommand, Build};
-use crate::output;
+use crate::args::{BenchmarkArgs, BenchmarkCommand, BenchmarkPath, Build};
 use crate::progress::Progress;
+use crate::{output, places};
 use foretell::benchmark::Plan;
-use foretell::error::Result;
+use foretell::error::{Error, Result};
 use serde_json::json;
 use std::path::Path;
 
 pub fn run(args: &BenchmarkArgs, json: bool) -> Result<()> {
-    let BenchmarkCommand::Build(args) = &args.command;
-    build(args, json)
+    match &args.command {
+        BenchmarkCommand::Build(args) => build(args, json),
+        BenchmarkCommand::Path(args) => path(args, json),
+    }
+}
+
+fn path(args: &BenchmarkPath, json: bool) -> Result<()> {
+    let path = places::benchmark_path(args.data.data.as_deref()).ok_or_else(|| {
+        Error::input("benchmark folder", "this user has no data folder: set FORETELL_BENCHMARKS")
+    })?;
+    if json {
+        output::line(json!({"path": path, "exists": path.is_dir()}));
+    } else {
+        output::line(path.display());
+    }
+    Ok(())
 }
 
 fn build(args: &Build, json: bool) -> Result<()> {
     let plan = Plan::read(&args.config)?;
     let folder = args.output.as_deref().or(args.config.parent()).unwrap_or(Path::new("."));
     let shard = args.shard.map(|shard| (shard.index() - 1, shard.of()));
-    let progress = Progress::new("runs", plan.open(folder, shard) as u64);
+    let open = plan.open(folder, shard);
+    if args.dry_run {
+        if json {
+            output::line(json!({
+                "dry_run": true, "networks": plan.networks().len(), "runs": plan.jobs().len(), "open": open, "writes": [folder],
+            }));
+        } else {
+            output::line(format!(
+                "dry run: benchmark build would make {open} of {} runs of {} networks\nwrites       {}",
+                plan.jobs().len(),
+                plan.networks().len(),
+                folder.display()
+            ));
+        }
+        return Ok(());
+    }
+    let progress = Progress::new("runs", open as u64);
     let table = plan.build(folder, shard, &|_, _| progress.step())?;
     progress.finish();
     if json {
@@ -31,7 +61,7 @@ fn build(args: &Build, json: bool) -> Result<()> {
             plan.jobs().len(),
             table.display()
         )),
-        None => output::line("this share is done; the table is written once all runs are in one folder"),
+        None => output::line("this shard is finished; the table is written when all runs are in one folder"),
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `foretell calibrate`: a handful of labels → the simplest proxy that they cannot tell from a better one.
+//! `foretell calibrate`: fits a proxy to a few labelled networks.
 
 use crate::args::Calibrate;
 use crate::discover::Labelled;
@@ -11,6 +11,8 @@ use foretell::proxy::{CATALOGUE, Request};
 use foretell::rank;
 use foretell::score::{Cell, Options, Scorer};
 use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 pub fn run(args: &Calibrate, json: bool) -> Result<()> {
     args.labels.labelled()?.iter().try_for_each(|labelled| one(args, labelled, json))
@@ -27,8 +29,12 @@ fn one(args: &Calibrate, labelled: &Labelled, json: bool) -> Result<()> {
         }
     }
     requests.retain(|request| !request.is_set_score());
+    if args.dry_run {
+        dry_run(args, labelled, &requests, &split, json);
+        return Ok(());
+    }
     let scorer = Scorer::new(requests, args.scoring.options()?);
-    let candidates = candidates(args, labelled, &scorer, &split.sample);
+    let candidates = candidates(args, labelled, &scorer, &split.sample)?;
     let pick = |rows: &[usize]| rows.iter().map(|row| labelled.truth[*row]).collect::<Vec<f64>>();
     let found = calibrate(&candidates, &pick(&split.sample), args.scoring.seed)?;
     let proxies: Vec<String> = found.steps.iter().map(|step| step.proxy.clone()).collect();
@@ -37,7 +43,7 @@ fn one(args: &Calibrate, labelled: &Labelled, json: bool) -> Result<()> {
         let step = &found.steps[found.taken];
         let remarks = [
             format!("{} of {} labels of {} {}", step.kind, found.labels, labelled.name, labelled.target),
-            format!("tau {} by leaving one out", decimals(step.left_out)),
+            format!("tau {} by leave-one-out validation", decimals(step.left_out)),
         ];
         scoring::write(path, found.proxy(), &remarks)?;
     }
@@ -50,22 +56,46 @@ fn one(args: &Calibrate, labelled: &Labelled, json: bool) -> Result<()> {
     Ok(())
 }
 
-/// Every proxy that scores all labelled networks.
-fn candidates(args: &Calibrate, labelled: &Labelled, scorer: &Scorer, rows: &[usize]) -> Vec<Candidate> {
+/// Prints what the calibration would do.
+fn dry_run(args: &Calibrate, labelled: &Labelled, requests: &[Request], split: &Split, json: bool) {
+    let cache = args.scoring.cached().then(|| args.scoring.cache_file()).flatten();
+    let writes: Vec<PathBuf> = args.output.iter().cloned().chain(cache).collect();
+    let (labels, test) = (split.sample.len(), split.test.len());
+    if json {
+        output::line(json!({
+            "dry_run": true, "benchmark": labelled.name, "family": labelled.family, "labels": labels,
+            "test_networks": test, "proxies": requests.len(), "writes": writes,
+        }));
+        return;
+    }
+    output::line(format!(
+        "dry run: calibrate would score {labels} labelled networks of {} by {} proxies and test the result on {test} others",
+        labelled.name,
+        requests.len()
+    ));
+    let names: Vec<String> = writes.iter().map(|path| path.display().to_string()).collect();
+    output::line(format!(
+        "writes       {}",
+        if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+    ));
+}
+
+/// All proxies that score every labelled network.
+fn candidates(args: &Calibrate, labelled: &Labelled, scorer: &Scorer, rows: &[usize]) -> Result<Vec<Candidate>> {
     let architectures: Vec<_> = rows.iter().map(|row| labelled.architectures[*row].clone()).collect();
     let progress = Progress::new("networks", rows.len() as u64);
     let table = scorer.table(&architectures, &args.scoring.seeds(), &|| progress.step())?;
     progress.finish();
     let requests = scorer.requests().iter().enumerate();
-    let candidate = |(place, request): (usize, &Request)| {
+    let candidate = |(place, request): (usize, &Arc<Request>)| {
         let column: Vec<&Cell> = table.iter().map(|row| &row.cells[place]).collect();
         let scores = scorer.order(place, &column).into_iter().collect::<Result<Vec<f64>>>().ok()?;
         Some(Candidate { label: request.label().to_owned(), trivial: request.about().trivial, scores })
     };
-    requests.filter_map(candidate).collect()
+    Ok(requests.filter_map(candidate).collect())
 }
 
-/// Tau of some proxies on networks whose labels were not used.
+/// Tau of some proxies on the test networks.
 fn tested(
     args: &Calibrate,
     labelled: &Labelled,
@@ -87,7 +117,7 @@ fn tested(
 
 fn print(labelled: &Labelled, found: &Calibration, tested: &[Option<f64>], rest: usize) {
     output::line(format!(
-        "{}: {} labels of {} {} networks, target {}; {rest} others to test\n",
+        "{}: {} labels of {} {} networks, target {}; {rest} test networks\n",
         labelled.name,
         found.labels,
         labelled.truth.len(),
@@ -113,9 +143,9 @@ fn print(labelled: &Labelled, found: &Calibration, tested: &[Option<f64>], rest:
     });
     let header = ["", "fitted", "left out", "95 %", "gain", "test", "", "proxy"];
     output::line(output::table(&header, rows.collect()));
-    output::line(
-        "\ntau: on the labels it was fitted to, with each label left out in turn, and on the others. gain: over the simpler\n\
-         step taken so far, 95 %; a step is taken only if all of it is above zero.",
+    output::note(
+        "\nfitted: tau on the labels. left out: tau by leave-one-out validation. test: tau on the test networks. gain: 95 % \
+         interval of the gain over the simpler step taken so far; a step is taken only if the whole interval is above zero.",
     );
-    output::line(format!("\n  foretell search --proxy '{}'", found.proxy()));
+    output::note(format!("\nNext:\n  foretell search --proxy '{}'", found.proxy()));
 }

@@ -1,10 +1,11 @@
-//! `foretell count`: exact parameters with parts, multiply-adds and memory.
+//! `foretell count`: exact parameters by part, multiply-adds and memory.
 
 use crate::args::{Count, assignment};
 use crate::output::{self, grouped, short};
 use foretell::architecture::{Architecture, Counter, Part};
 use foretell::error::{Error, Result};
 use foretell::latency::{self, Latency, Phase};
+use foretell::score::free_memory;
 use foretell::{file, hub, space};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -37,7 +38,7 @@ pub fn run(args: &Count, json: bool) -> Result<()> {
     Ok(())
 }
 
-/// One object or one a line; a file, standard input, or a folder of transformers.
+/// One object or one per line; a file, standard input, or a folder of transformers.
 pub fn read(source: &str) -> Result<Vec<Architecture>> {
     let inside = Path::new(source).join("config.json");
     if source != "-" && Path::new(source).is_dir() {
@@ -46,6 +47,10 @@ pub fn read(source: &str) -> Result<Vec<Architecture>> {
         }
         return read(&inside.display().to_string());
     }
+    output::detail(format!(
+        "architectures are read from {}",
+        if source == "-" { "standard input" } else { source }
+    ));
     let text = match source {
         "-" => file::text_from(Path::new("-"), std::io::stdin())?,
         path => file::text(Path::new(path))?,
@@ -70,7 +75,7 @@ pub fn read(source: &str) -> Result<Vec<Architecture>> {
 fn measured(architecture: &Architecture) -> Result<Vec<(Phase, Latency)>> {
     let phases = [Phase::Prefill, Phase::Decode].into_iter();
     let phases = phases.filter(|phase| *phase == Phase::Prefill || architecture.cache_bytes().is_some());
-    phases.map(|phase| Ok((phase, latency::measure(architecture, phase, crate::doctor::memory())?))).collect()
+    phases.map(|phase| Ok((phase, latency::measure(architecture, phase, free_memory())?))).collect()
 }
 
 fn object(architecture: &Architecture, timed: bool) -> Result<Value> {

@@ -1,22 +1,22 @@
-//! `foretell discover`: formulas as proxies, found on some trained networks and judged by others.
+//! `foretell discover`: formulas as proxies, found on some trained networks and tested on others.
 
 use crate::args::{Discover, LabelArgs};
 use crate::output::{self, decimals, grouped};
 use crate::progress::Progress;
 use crate::scoring;
 use foretell::architecture::Architecture;
-use foretell::benchmark::{self, Benchmark};
+use foretell::benchmark::Benchmark;
 use foretell::discover::{
-    self, Bank, Evolution, Judged, Method, Plan, Report, Settings, Spread, Statistics, alpha,
+    self, Bank, Evolution, Judged, Method, Plan, Report, Settings, Split, Spread, Statistics, alpha,
 };
 use foretell::error::{Error, Result};
 use foretell::score::Options;
 use foretell::seed::Seed;
 use foretell::space;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Labelled networks of one family, labels larger for better ones.
+/// Labelled networks of one family; better networks have larger labels.
 pub struct Labelled {
     pub name: String,
     pub family: String,
@@ -26,11 +26,11 @@ pub struct Labelled {
 }
 
 impl LabelArgs {
-    /// The networks asked for, families apart.
+    /// The requested networks, one part per family.
     pub fn labelled(&self) -> Result<Vec<Labelled>> {
         let missing = || Error::input("--benchmark", "is missing: name a table of trained networks");
         let name = self.benchmark.as_deref().ok_or_else(missing)?;
-        let folder = benchmark::folder(self.table.data.as_deref())?;
+        let folder = self.table.data.folder()?;
         self.table.parts(&folder, name)?.iter().map(|part| self.part(part)).collect()
     }
 
@@ -48,7 +48,7 @@ impl LabelArgs {
 pub fn run(args: &Discover, json: bool) -> Result<()> {
     match &args.space {
         Some(space) if args.method == "alpha" => rules(args, space, json),
-        Some(_) => Err(Error::input("--space", "has no labels: only --method alpha does without")),
+        Some(_) => Err(Error::input("--space", "has no labels; only --method alpha needs none")),
         None => args.labels.labelled()?.iter().try_for_each(|labelled| one(args, labelled, json)),
     }
 }
@@ -61,7 +61,11 @@ fn one(args: &Discover, labelled: &Labelled, json: bool) -> Result<()> {
     let named = format!("{}-{}.statistics", labelled.name.replace('/', "-"), labelled.family);
     let file = args.statistics.clone().unwrap_or_else(|| PathBuf::from(named));
     let settings = Settings { entries: args.entries as usize, seed: 0, options: args.options.clone() };
-    let memory = crate::doctor::memory().map(|bytes| bytes / rayon::current_num_threads() as u64);
+    if args.dry_run {
+        return dry_run(args, labelled, &plan, &file, json);
+    }
+    output::detail(format!("statistics are stored in {}", file.display()));
+    let memory = scoring::memory();
     let progress = Progress::new("networks", labelled.architectures.len() as u64);
     let options = Options { memory, ..Options::default() };
     let statistics =
@@ -82,7 +86,7 @@ fn one(args: &Discover, labelled: &Labelled, json: bool) -> Result<()> {
         let remarks = [
             chosen.mathematics.clone(),
             format!("found on {} {}, {}", labelled.name, labelled.family, labelled.target),
-            format!("tau {} rho {} on networks not used", decimals(chosen.tau), decimals(chosen.rho)),
+            format!("tau {} rho {} on test networks", decimals(chosen.tau), decimals(chosen.rho)),
         ];
         scoring::write(path, &format!("{}{options}", chosen.formula), &remarks)?;
     }
@@ -95,7 +99,7 @@ fn one(args: &Discover, labelled: &Labelled, json: bool) -> Result<()> {
     }
     let known = labelled.architectures.len() - probed;
     output::line(format!(
-        "{}: {} {} networks, target {}; statistics in {}: {} bytes, {probed} networks probed, {known} known\n",
+        "{}: {} {} networks, target {}; statistics in {}: {} bytes, {probed} networks computed, {known} read\n",
         labelled.name,
         report.networks,
         labelled.family,
@@ -107,6 +111,35 @@ fn one(args: &Discover, labelled: &Labelled, json: bool) -> Result<()> {
     Ok(())
 }
 
+/// Prints what the search would do.
+fn dry_run(args: &Discover, labelled: &Labelled, plan: &Plan, file: &Path, json: bool) -> Result<()> {
+    let networks = labelled.architectures.len();
+    Split::draw(networks, plan.sample, plan.validation, args.seed)?;
+    let formulas = match plan.method {
+        Method::Exhaustive => discover::count(args.unaries.into()),
+        Method::Search => args.population + args.generations,
+    };
+    let writes: Vec<&Path> = [Some(file), args.output.as_deref()].into_iter().flatten().collect();
+    if json {
+        output::line(json!({
+            "dry_run": true, "benchmark": labelled.name, "family": labelled.family, "target": labelled.target,
+            "networks": networks, "formulas": formulas, "splits": plan.splits, "writes": writes,
+        }));
+        return Ok(());
+    }
+    output::line(format!(
+        "dry run: discover would evaluate up to {} formulas in each of {} splits of {networks} {} networks of {}; target {}",
+        grouped(formulas),
+        plan.splits,
+        labelled.family,
+        labelled.name,
+        labelled.target
+    ));
+    let names: Vec<String> = writes.iter().map(|path| path.display().to_string()).collect();
+    output::line(format!("writes       {}", names.join(", ")));
+    Ok(())
+}
+
 fn plan(args: &Discover) -> Result<Plan> {
     let (preset, population, generations) = (args.preset.parse()?, args.population, args.generations);
     let evolution = Evolution::lpzero(preset, population, generations);
@@ -114,10 +147,10 @@ fn plan(args: &Discover) -> Result<Plan> {
         "evolution" | "ablations" => (Method::Search, evolution),
         "random" => (Method::Search, Evolution::random(preset, population + generations)),
         "exhaustive" if args.unaries <= 2 => (Method::Exhaustive, evolution),
-        "exhaustive" => return Err(Error::input("--unaries", "exhaustive ranking takes 1 or 2")),
+        "exhaustive" => return Err(Error::input("--unaries", "must be 1 or 2 for --method exhaustive")),
         other => {
             let message =
-                format!("'{other}' is no method: evolution, random, exhaustive, ablations or alpha");
+                format!("'{other}' is not a method: evolution, random, exhaustive, ablations or alpha");
             return Err(Error::input("--method", message));
         }
     };
@@ -131,7 +164,7 @@ fn plan(args: &Discover) -> Result<Plan> {
     Ok(Plan { method, evolution, sample: args.sample, validation: args.validation, splits: args.splits })
 }
 
-/// The paper's searches side by side, all over the same splits.
+/// Compares the searches of the paper on the same splits.
 fn ablations(bank: &Bank, labelled: &Labelled, plan: &Plan, json: bool) -> Result<()> {
     let all = Evolution::ablations();
     let progress = Progress::new("parts of the search", all.len() as u64 * plan.splits);
@@ -165,10 +198,11 @@ fn ablations(bank: &Bank, labelled: &Labelled, plan: &Plan, json: bool) -> Resul
         return Ok(());
     }
     let header =
-        ["", "fitness after 200", "after 500", "in the end", "test tau", "chosen", "winning %", "seconds"];
+        ["", "fitness after 200", "after 500", "at the end", "test tau", "chosen", "improving %", "seconds"];
     output::line(output::table(&header, rows));
-    output::line(
-        "mean ± deviation over splits; winning: children fitter than their parents; seconds of one search, branches known",
+    output::note(
+        "mean ± standard deviation over splits; improving: share of children that are fitter than their parents; seconds: time of \
+         one search, without the branches",
     );
     Ok(())
 }
@@ -203,8 +237,18 @@ fn print(report: &Report, plan: &Plan) {
             rows.push(row(&seed, who, &other.judged, other.better));
         }
     }
-    let header =
-        ["split", "", "sample", "tau", "rho", "tau|params", "tau|depth", "better", "a count?", "formula"];
+    let header = [
+        "split",
+        "",
+        "sample",
+        "tau",
+        "rho",
+        "tau|params",
+        "tau|depth",
+        "fitter",
+        "same as count",
+        "formula",
+    ];
     output::line(format!("{}\n", output::table(&header, rows)));
     let first = &report.parts[0];
     output::line(&first.chosen.mathematics);
@@ -220,7 +264,7 @@ fn print(report: &Report, plan: &Plan) {
     let evaluated: u64 = report.parts.iter().map(|part| part.evaluated).sum();
     output::line(format!("branches {:.1} s, {} formulas {seconds:.1} s", report.filled, grouped(evaluated)));
     if let Some(undefined) = first.undefined {
-        output::line(format!("without a ranking in the first split: {}", grouped(undefined)));
+        output::line(format!("formulas that rank nothing in the first split: {}", grouped(undefined)));
     }
     let curve: Vec<String> =
         first.curve.iter().map(|(at, best)| format!("{at}: {}", decimals(Some(*best)))).collect();
@@ -233,13 +277,13 @@ fn print(report: &Report, plan: &Plan) {
             first.census.iter().map(|(rule, count)| format!("{rule} {count}")).collect();
         output::line(format!("rules, first split: {}", census.join(", ")));
     }
-    output::line(
-        "sample: fitness where it was found; tau, rho: on networks not used. better: formulas that are fitter, of all. a count?: \
-         what the formula is in disguise.",
+    output::note(
+        "sample: fitness on the sample; tau, rho: on the test networks. fitter: number of fitter formulas among all. same as \
+         count: the plain count that the formula is equal to.",
     );
 }
 
-/// The rules for ZeroLM's balance that need no label, on random networks.
+/// The rules for the balance of ZeroLM that need no labels, on random networks.
 fn rules(args: &Discover, name: &str, json: bool) -> Result<()> {
     let space = space::open(name)?;
     let sample = |index| space.sample(&mut Seed(args.seed).stream("sample", index));
@@ -277,6 +321,7 @@ fn balance(args: &Discover, labelled: &Labelled, json: bool) -> Result<()> {
         vec![row.rule.to_owned(), labels, spread(row.alpha), spread(row.tau), spread(row.rho)]
     };
     let table = output::table(&["rule", "labels", "alpha", "tau", "rho"], rows.iter().map(row).collect());
-    output::line(format!("\n{table}\n\nlabels: mean ± deviation over 20 draws, on the networks left."));
+    output::line(format!("\n{table}"));
+    output::note("\nlabels: mean ± standard deviation over 20 draws, on all other networks.");
     Ok(())
 }

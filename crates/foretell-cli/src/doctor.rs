@@ -1,40 +1,40 @@
 //! `foretell doctor`: this machine and the paths in use.
 
+use crate::config::Looked;
 use crate::output::{self, short};
-use crate::{scoring, studies};
+use crate::{places, studies};
 use foretell::benchmark;
 use foretell::error::Result;
+use foretell::score::free_memory;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// A path that commands use, and what decided on it.
+/// A path that commands use, and what it follows from.
 struct Place {
     what: &'static str,
     variable: &'static str,
     path: Option<PathBuf>,
 }
 
-pub fn run(json: bool) -> Result<()> {
+pub fn run(files: &[Looked], json: bool) -> Result<()> {
     let places = [
-        Place { what: "cache", variable: "FORETELL_CACHE", path: scoring::cache_folder(None) },
+        Place { what: "cache", variable: "FORETELL_CACHE", path: places::cache(None) },
         Place { what: "store", variable: "FORETELL_STORE", path: Some(studies::path(None)) },
         Place {
             what: "benchmarks",
-            variable: "FORETELL_BENCHMARKS",
-            // A folder that was named but is not there is shown as missing.
-            path: benchmark::folder(None)
-                .ok()
-                .or_else(|| std::env::var_os("FORETELL_BENCHMARKS").map(PathBuf::from)),
+            variable: benchmark::FOLDER_VARIABLE,
+            path: places::benchmark_path(None),
         },
     ];
-    let tables = benchmark::folder(None).and_then(|folder| benchmark::names(&folder));
+    let tables = places::benchmarks(None).and_then(|folder| benchmark::names(&folder));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if json {
         output::line(json!({
             "version": env!("CARGO_PKG_VERSION"), "cores": cores, "threads": rayon::current_num_threads(),
-            "vector": foretell::store::processor(), "cpu_features": features(), "memory_bytes": memory(),
+            "vector": foretell::store::processor(), "cpu_features": features(), "memory_bytes": free_memory(),
             "spaces": foretell::space::PRESETS.len(), "proxies": foretell::proxy::CATALOGUE.len(),
             "benchmarks": tables.as_ref().ok(),
+            "config": files.iter().map(Looked::object).collect::<Vec<_>>(),
             "paths": places.iter().map(Place::object).collect::<Vec<_>>(),
         }));
         return Ok(());
@@ -42,10 +42,23 @@ pub fn run(json: bool) -> Result<()> {
     let line = |what: &str, text: String| output::prose(format!("{what:<14}{text}"));
     line("version", env!("CARGO_PKG_VERSION").to_owned());
     line("threads", format!("{} of {cores} cores", rayon::current_num_threads()));
-    line("memory", memory().map_or("unknown".to_owned(), |bytes| format!("{}B available", short(bytes))));
+    line(
+        "memory",
+        free_memory().map_or("unknown".to_owned(), |bytes| format!("{}B available", short(bytes))),
+    );
     line("cpu", format!("{} ({})", foretell::store::processor(), features().join(", ")));
     line("spaces", foretell::space::PRESETS.len().to_string());
     line("proxies", foretell::proxy::CATALOGUE.len().to_string());
+    for looked in files {
+        let state = if looked.read {
+            "read"
+        } else if looked.path.is_file() {
+            "not read"
+        } else {
+            "does not exist"
+        };
+        line("config", format!("{} ({state})", absolute(&looked.path).display()));
+    }
     for place in &places {
         line(place.what, place.text());
     }
@@ -56,17 +69,24 @@ pub fn run(json: bool) -> Result<()> {
     Ok(())
 }
 
+/// The absolute path, where the current folder is known.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+impl Looked {
+    fn object(&self) -> Value {
+        json!({"path": absolute(&self.path), "read": self.read, "exists": self.path.is_file()})
+    }
+}
+
 impl Place {
-    /// The absolute path, where the current folder is known.
     fn absolute(&self) -> Option<PathBuf> {
-        self.path.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()))
+        self.path.as_deref().map(absolute)
     }
 
     fn source(&self) -> &'static str {
-        match std::env::var_os(self.variable).is_some_and(|value| !value.is_empty()) {
-            true => self.variable,
-            false => "default",
-        }
+        if places::variable(self.variable).is_some() { self.variable } else { "default" }
     }
 
     fn text(&self) -> String {
@@ -76,7 +96,7 @@ impl Place {
         let writable = if writable(&path) { "writable" } else { "not writable" };
         let state = match path.exists() {
             true => format!("exists, {writable}"),
-            false => format!("does not exist, its place is {writable}"),
+            false => format!("does not exist, its folder is {writable}"),
         };
         format!("{} ({state}; {})", path.display(), self.source())
     }
@@ -91,7 +111,7 @@ impl Place {
     }
 }
 
-/// Whether a path can be written, or made where it does not exist yet.
+/// Whether a path can be written, or created if it does not exist.
 fn writable(path: &Path) -> bool {
     let Some(existing) = path.ancestors().find(|path| path.exists()) else { return false };
     #[cfg(unix)]
@@ -117,15 +137,4 @@ fn features() -> Vec<&'static str> {
     }
     #[cfg(not(target_arch = "x86_64"))]
     Vec::new()
-}
-
-/// Free memory, or what a control group allows if that is less.
-pub fn memory() -> Option<u64> {
-    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = info.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    let free = line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024;
-    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max")
-        .ok()
-        .and_then(|text| text.trim().parse::<u64>().ok());
-    Some(group.map_or(free, |limit| limit.min(free)))
 }

@@ -1,12 +1,13 @@
-//! `foretell export`: a network as something that trains today.
+//! `foretell export`: a network as a model that can be trained.
 
-use crate::args::Export;
+use crate::args::{Export, no_effect};
 use crate::output::{self, short};
 use crate::studies;
 use foretell::architecture::Architecture;
 use foretell::error::{Error, Result};
 use foretell::export;
 use foretell::network::Weights;
+use foretell::score::free_memory;
 use foretell::seed::Seed;
 use foretell::study::View;
 use serde_json::json;
@@ -40,33 +41,34 @@ pub fn run(args: &Export, json: bool) -> Result<()> {
     }
     let next = match format.name() {
         "huggingface" | "pytorch" => {
-            "Next: its README.md says how to load it, and python train.py how to train it."
+            "Next: README.md in the folder explains how to load it; python train.py trains it."
         }
-        "timm" => "Next: its README.md says how to load it.",
+        "timm" => "Next: README.md in the folder explains how to load it.",
         _ => return Ok(()),
     };
-    output::line(format!("\n{}{next}", if stock { "A stock model of transformers. " } else { "" }));
+    output::note(format!(
+        "\n{}{next}",
+        if stock { "This is a standard model of transformers. " } else { "" }
+    ));
     Ok(())
 }
 
-/// The architecture of a file or folder, else the best or another candidate of a study.
+/// The architecture of a file or folder, else the winner or another candidate of a study.
 fn find(args: &Export) -> Result<(Architecture, Origin)> {
     let source = args.source.as_str();
-    // A study comes before a folder of its name, which may well be its own export.
+    // A study has priority over a folder of the same name, which may be its own export.
     let named = || {
         let studies = studies::open(&args.store).and_then(|store| store.studies());
         studies.is_ok_and(|studies| studies.iter().any(|study| study.name == source))
     };
     if source == "-" || source.ends_with(".json") || Path::new(source).exists() && !named() {
         if args.trial.is_some() {
-            return Err(Error::input("--trial", format!("has no effect: {source} is no study")));
+            no_effect("--trial", &format!("has no effect: {source} is not a study"))?;
         }
         let mut found = crate::count::read(source)?;
         return match found.len() {
-            1 => Ok((found.remove(0), vec![("read from", "an architecture's file".to_owned())])),
-            n => {
-                Err(Error::input(source, format!("holds {n} architectures, one is exported: cut out a line")))
-            }
+            1 => Ok((found.remove(0), vec![("read from", "an architecture file".to_owned())])),
+            n => Err(Error::input(source, format!("has {n} architectures; export one at a time"))),
         };
     }
     let store = studies::open(&args.store)?;
@@ -74,7 +76,7 @@ fn find(args: &Export) -> Result<(Architecture, Origin)> {
     let trial = match args.trial {
         Some(trial) if trial < view.trials as u64 => trial as usize,
         Some(trial) => {
-            let message = format!("has {} candidates, none is {trial}", view.trials);
+            let message = format!("has {} candidates; there is no trial {trial}", view.trials);
             return Err(Error::input(format!("study '{source}'"), message));
         }
         None => studies::winner(&view)?,
@@ -85,18 +87,22 @@ fn find(args: &Export) -> Result<(Architecture, Origin)> {
         ("candidate", format!("{trial} of {}", view.trials)),
         ("objective", format!("{objective} = {}", studies::score_text(&view, trial))),
         ("settings", view.study.config.to_string().replace('"', "").replace(['{', '}'], "")),
-        ("study's hash", store.hash(&view.study)?),
+        ("hash of the study", store.hash(&view.study)?),
     ];
     Ok((view.architecture(trial)?, origin))
 }
 
-/// The weights that `foretell score` draws. They stand in memory twice, and once more as a file.
+/// The weights that `foretell score` draws. They are in memory twice, and once more as a file.
 fn draw(architecture: &Architecture, seed: u64) -> Result<Weights<f32>> {
     let needed = 3 * architecture.memory().weights;
-    match crate::doctor::memory() {
+    match free_memory() {
         Some(budget) if needed > budget => Err(Error::input(
             "weights",
-            format!("take {}B, {}B are free: say --no-weights", short(needed), short(budget)),
+            format!(
+                "need {}B of memory, {}B are free; without weights (--no-weights) only code is written",
+                short(needed),
+                short(budget)
+            ),
         )),
         _ => Ok(Weights::shared(architecture, Seed(seed))),
     }

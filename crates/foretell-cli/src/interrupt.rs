@@ -1,9 +1,11 @@
-//! Ctrl-C and SIGTERM: a command ends at once and says what is kept, or finishes its step first.
+//! Ctrl-C and SIGTERM: a command ends at once and says what is stored, or finishes its step first.
 
+use crate::output;
+use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-/// What is kept of the work done so far, if anything is.
+/// What is stored of the work done so far, if anything is.
 static KEPT: Mutex<Option<&str>> = Mutex::new(None);
 /// Whether the command stops by itself once it is asked to.
 static PATIENT: AtomicBool = AtomicBool::new(false);
@@ -17,7 +19,7 @@ pub fn install() {
     let _ = ctrlc::set_handler(|| signalled("interrupted", 130));
 }
 
-/// Says what is kept if the command is interrupted from now on.
+/// Sets what is stored if the command is interrupted from now on.
 pub fn keeps(what: Option<&'static str>) {
     *KEPT.lock().expect("no holder panics") = what;
 }
@@ -46,10 +48,13 @@ fn signalled(why: &str, code: u8) {
         return;
     }
     foretell::study::abandon();
-    match *KEPT.lock().expect("no holder panics") {
-        Some(kept) => eprintln!("\nforetell: {why}; {kept}"),
-        None => eprintln!("\nforetell: {why}"),
+    let kept = *KEPT.lock().expect("no holder panics");
+    let message = kept.map_or_else(|| why.to_owned(), |kept| format!("{why}; {kept}"));
+    if std::io::stderr().is_terminal() {
+        // Below the progress bar and what the terminal shows of the key.
+        eprintln!();
     }
+    output::failure("interrupted", &message, code);
     std::process::exit(code.into())
 }
 

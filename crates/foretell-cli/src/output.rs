@@ -1,11 +1,76 @@
 //! Tables and numbers for people, JSON for programs; results on stdout, everything else on stderr.
+//!
+//! `--quiet` leaves out notes and progress, `--verbose` adds details.
 
 use crate::fit;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use foretell::architecture::Architecture;
 pub use foretell::report::text::{grouped, number, short};
 use foretell::{report, space};
+use serde_json::json;
+use std::ffi::OsString;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether errors are written as JSON.
+static JSON: AtomicBool = AtomicBool::new(false);
+static QUIET: AtomicBool = AtomicBool::new(false);
+static VERBOSE: AtomicBool = AtomicBool::new(false);
+
+/// What the command line asks for before it is parsed: it may be wrong, and so may a config file.
+pub fn expect(words: &[OsString]) {
+    let has = |flag: &str| words.iter().take_while(|word| *word != "--").any(|word| word == flag);
+    set(has("--json"), has("--quiet"), has("--verbose"));
+}
+
+/// How much is written, and in which form.
+pub fn set(json: bool, quiet: bool, verbose: bool) {
+    JSON.store(json, Ordering::SeqCst);
+    QUIET.store(quiet, Ordering::SeqCst);
+    VERBOSE.store(verbose, Ordering::SeqCst);
+}
+
+pub fn is_json() -> bool {
+    JSON.load(Ordering::SeqCst)
+}
+
+/// Whether progress and notes are left out.
+pub fn is_quiet() -> bool {
+    QUIET.load(Ordering::SeqCst)
+}
+
+/// Writes why a command failed to stderr, as one line of JSON if that is asked for.
+pub fn failure(kind: &str, message: &str, code: u8) {
+    // A reader that has gone away is no error.
+    let _ = match is_json() {
+        true => {
+            writeln!(io::stderr(), "{}", json!({"error": {"kind": kind, "message": message, "exit": code}}))
+        }
+        false => writeln!(io::stderr(), "foretell: {message}"),
+    };
+}
+
+/// Writes what is read, cached, skipped or decided to stderr, if that is asked for.
+pub fn detail(text: impl std::fmt::Display) {
+    if VERBOSE.load(Ordering::SeqCst) {
+        let _ = writeln!(io::stderr(), "{text}");
+    }
+}
+
+/// Writes an explanation of a result to stdout, unless only results are asked for.
+pub fn note(text: impl std::fmt::Display) {
+    if !is_quiet() {
+        prose(text);
+    }
+}
+
+/// Writes bytes to stdout as they are.
+pub fn bytes(bytes: &[u8]) {
+    let mut out = io::stdout().lock();
+    if out.write_all(bytes).and_then(|()| out.flush()).is_err() {
+        std::process::exit(0);
+    }
+}
 
 /// Writes a line to stdout; a reader that has gone away is no error.
 pub fn line(text: impl std::fmt::Display) {
@@ -60,7 +125,7 @@ pub fn genes(architecture: &Architecture) -> String {
 /// A duration in the unit that suits it.
 pub fn seconds(s: f64) -> String {
     match s {
-        0.0 => "known".to_owned(),
+        0.0 => "cached".to_owned(),
         s if s < 1e-3 => format!("{:.1} µs", 1e6 * s),
         s if s < 1.0 => format!("{:.1} ms", 1e3 * s),
         s => format!("{s:.1} s"),

@@ -1,7 +1,7 @@
 //! Progress on stderr: a line that is redrawn on a terminal, plain lines now and then elsewhere.
 
 use crate::fit;
-use crate::output::number;
+use crate::output::{self, number};
 use foretell::latency::Phase;
 use foretell::store::Evaluation;
 use foretell::study;
@@ -24,6 +24,18 @@ struct Plain {
     said: Instant,
 }
 
+/// Whether progress is drawn: on a terminal, unless only results are asked for.
+pub fn drawn() -> bool {
+    !output::is_quiet() && std::io::stderr().is_terminal()
+}
+
+/// A plain line of progress.
+pub fn plain(line: &str) {
+    if !output::is_quiet() {
+        eprintln!("{line}");
+    }
+}
+
 /// Plain lines come at least this far apart.
 const PAUSE: Duration = Duration::from_secs(5);
 
@@ -37,7 +49,7 @@ pub fn style() -> ProgressStyle {
 
 impl Progress {
     pub fn new(what: &'static str, total: u64) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = drawn().then(|| {
             let bar = ProgressBar::new(total).with_style(style()).with_message(what);
             bar.enable_steady_tick(Duration::from_millis(250));
             bar
@@ -55,10 +67,10 @@ impl Progress {
         if plain.said.elapsed() >= PAUSE && plain.done < self.total {
             let (gone, done) = (plain.start.elapsed().as_secs_f64(), plain.done as f64);
             let left = gone / done * (self.total as f64 - done);
-            eprintln!(
+            self::plain(&format!(
                 "{} of {} {}, {gone:.0} s elapsed, {left:.0} s left",
                 plain.done, self.total, self.what
-            );
+            ));
             plain.said = Instant::now();
         }
     }
@@ -70,7 +82,7 @@ impl Progress {
     }
 }
 
-/// How far a search is: best so far, time left, what was refused and what failed.
+/// How far a search is: best so far, time left, rejected and failed candidates.
 pub struct Searching {
     bar: Option<ProgressBar>,
     plain: Mutex<Plain>,
@@ -78,7 +90,7 @@ pub struct Searching {
 
 impl Searching {
     pub fn new() -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = drawn().then(|| {
             let bar = ProgressBar::new(0).with_style(style());
             bar.enable_steady_tick(Duration::from_millis(250));
             bar
@@ -97,7 +109,7 @@ impl Searching {
     fn say(&self, line: String) {
         match &self.bar {
             Some(bar) => bar.println(line),
-            None => eprintln!("{line}"),
+            None => plain(&line),
         }
     }
 }
@@ -114,7 +126,7 @@ impl study::Watch for Searching {
         let study::Progress { done, total, rejected, failed, best } = progress;
         let best =
             best.map_or("none yet".to_owned(), |(trial, value)| format!("{} (trial {trial})", number(value)));
-        let message = format!("best {best}, {rejected} refused, {failed} failed");
+        let message = format!("best {best}, {rejected} rejected, {failed} failed");
         if let Some(bar) = &self.bar {
             bar.set_length(*total);
             bar.set_position(*done);
@@ -122,9 +134,9 @@ impl study::Watch for Searching {
         }
         let mut plain = self.plain.lock().expect("no holder panics");
         if plain.said.elapsed() >= PAUSE && done < total {
-            // What was known from before took no time.
+            // Stored candidates took no time.
             let pace = plain.start.elapsed().as_secs_f64() / plain.done.max(1) as f64;
-            eprintln!("{done} of {total}: {message}, {:.0} s left", pace * (total - done) as f64);
+            self::plain(&format!("{done} of {total}: {message}, {:.0} s left", pace * (total - done) as f64));
             plain.said = Instant::now();
         }
     }
@@ -161,8 +173,8 @@ impl study::Watch for Searching {
             return;
         }
         self.say(format!(
-            "about {} for {} candidates ({} each on one of {} threads); fewer with --budget, faster with --seeds 1, a smaller \
-             batch such as --proxy 'dss++[batch=4]', or a score of the shape such as nsc",
+            "about {} for {} candidates ({} each on one of {} threads). To save time: fewer candidates (--budget), one \
+             draw (--seeds 1), a smaller batch (--proxy 'dss++[batch=4]'), or a proxy that uses only the shape (nsc)",
             duration(estimate.seconds()),
             estimate.candidates,
             duration(estimate.seconds_each),
@@ -171,11 +183,11 @@ impl study::Watch for Searching {
     }
 }
 
-/// Searches that take fewer seconds are not announced.
+/// The time of shorter searches is not printed.
 const WORTH_SAYING: f64 = 20.0;
 
 /// A duration in the unit that suits it.
-fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 1.0 => format!("{:.0} ms", 1e3 * s),
         s if s < 120.0 => format!("{s:.1} s"),

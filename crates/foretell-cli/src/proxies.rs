@@ -26,9 +26,9 @@ pub fn run(args: &Proxies, json: bool) -> Result<()> {
         [about.name, kind, about.cost.text(), about.formula].map(str::to_owned).to_vec()
     });
     output::line(output::table(&["proxy", "", "cost", "formula"], rows.collect()));
-    output::prose("\nHigher scores predict better networks. One in full: foretell proxies sept");
-    output::prose(
-        "Written instead of named: 'sum(square(head), norm(weight))', 'blend(0.6 * nsc, 0.4 * depth)', @FILE",
+    output::note("\nHigher scores predict better networks. Details of one: foretell proxies sept");
+    output::note(
+        "Formulas and files also work: 'sum(square(head), norm(weight))', 'blend(0.6 * nsc, 0.4 * depth)', @FILE",
     );
     Ok(())
 }
@@ -40,11 +40,11 @@ fn card(about: &About, asked: &str) {
     }
     output::prose(format!("paper       {}", about.paper));
     let turned =
-        if about.flipped { "higher (the original is lower-is-better; its sign is turned)" } else { "higher" };
+        if about.flipped { "higher (lower is better in the paper; the sign is changed)" } else { "higher" };
     output::prose(format!("better      {turned}"));
     if !about.parts.is_empty() {
         output::prose(format!(
-            "set score   ranks within the set it is given, by {}",
+            "set score   ranks only within the set of architectures that is scored, by {}",
             about.parts.join(" and ")
         ));
     }

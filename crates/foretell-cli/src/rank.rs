@@ -1,4 +1,4 @@
-//! `foretell rank`: architectures best first, by which proxies, how sure.
+//! `foretell rank`: architectures ranked by several proxies, best first.
 
 use crate::args;
 use crate::count::read;
@@ -12,7 +12,7 @@ use foretell::score::{Cell, Scorer};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// What costs no pass and ranks real networks best in the measured tables, beside the count it has to beat.
+/// Proxies that need no pass and rank trained networks best in the measured tables, and the count they have to beat.
 const USUAL: &str = "nsc,zerolm,depth-times-width,params";
 
 /// The exit code: 3 if no score at all succeeded.
@@ -74,20 +74,19 @@ pub fn run(args: &args::Rank, json: bool) -> Result<u8> {
             row
         });
         output::line(output::table(&header, rows.collect()));
-        output::prose(
-            "\nRank 1 is the best, equal scores share a rank; rows are ordered by the mean rank. Columns that disagree mean \
-             that the order is uncertain.",
+        output::note(
+            "\nRank 1 is the best; equal scores share a rank. Rows are ordered by mean rank. If the columns disagree, the \
+             order is uncertain.",
         );
         if let Some(tau) = agreement(&columns) {
-            output::line(format!(
-                "Agreement of the proxies among themselves: mean tau {}.",
-                output::decimals(Some(tau))
-            ));
+            output::note(format!("Agreement between the proxies: mean tau {}.", output::decimals(Some(tau))));
         }
         failures.iter().for_each(output::prose);
         let families: BTreeMap<&str, &dyn Family> =
             architectures.iter().map(|a| (a.family().name(), a.family() as _)).collect();
-        output::line("");
+        if !output::is_quiet() {
+            output::line("");
+        }
         for (family, request) in
             families.values().flat_map(|family| scorer.requests().iter().map(move |r| (*family, r)))
         {

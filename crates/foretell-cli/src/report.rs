@@ -1,4 +1,4 @@
-//! `foretell report`: a study as one page, and its charts as drawings.
+//! `foretell report`: a study as one page, and its charts as SVG files.
 
 use crate::args::Report;
 use crate::output;
@@ -11,14 +11,14 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// A report says what it is within this many bytes.
+/// A report is recognised by its first bytes, this many.
 const BEGINNING: u64 = 1024;
 
 pub fn run(args: &Report, json: bool) -> Result<()> {
     let store = studies::open(&args.store)?;
     let view = View::load(&store, &args.study)?;
     if view.trials == 0 {
-        let cure = "has no candidate yet: run its search first";
+        let cure = "has no candidates yet: run its search first";
         return Err(Error::input(format!("study '{}'", args.study), cure));
     }
     let page = args.output.clone().unwrap_or_else(|| file_name(&args.study).into());
@@ -26,7 +26,7 @@ pub fn run(args: &Report, json: bool) -> Result<()> {
     let (trials, hash) = (store.trials(&view.study)?.0, store.hash(&view.study)?);
     let verification = args.verification.as_deref().map(crate::verify::read).transpose()?;
     if let Some(other) = verification.as_ref().filter(|other| other.study != args.study) {
-        let message = format!("is that of study '{}'", other.study);
+        let message = format!("belongs to study '{}'", other.study);
         return Err(Error::input("--verification", message));
     }
     let evidence = crate::search::evidence(&view, None)?;
@@ -36,7 +36,7 @@ pub fn run(args: &Report, json: bool) -> Result<()> {
         fs::create_dir_all(folder).map_err(|source| Error::write(folder.clone(), source))?;
         files.extend(report.charts.into_iter().map(|(name, svg)| (folder.join(format!("{name}.svg")), svg)));
     }
-    // Nothing is written if anything would be lost.
+    // Nothing is written if any file would be lost.
     if !args.force {
         files.iter().try_for_each(|(path, _)| refuse_foreign(path))?;
     }
@@ -64,7 +64,7 @@ fn file_name(study: &str) -> String {
     format!("{}.html", if name.is_empty() { "report" } else { name })
 }
 
-/// Refuses to replace what was not written here.
+/// Refuses to replace a file that is not a report.
 fn refuse_foreign(path: &Path) -> Result<()> {
     let read = |source| Error::read(path, source);
     let file = match File::open(path) {
@@ -77,10 +77,10 @@ fn refuse_foreign(path: &Path) -> Result<()> {
         return Ok(());
     }
     let place = path.display().to_string();
-    Err(Error::input(place, "exists and is no report: choose another file, or say --force"))
+    Err(Error::input(place, "exists and is not a report: choose another file, or replace it with --force"))
 }
 
-/// Writes beside the file and renames, so that it is whole at any moment.
+/// Writes a second file and renames it, so that the file is complete at any moment.
 fn replace(path: &Path, text: &str) -> Result<()> {
     let mut name = path.file_name().map(|name| name.to_owned()).unwrap_or_default();
     name.push(format!(".{}.part", std::process::id()));

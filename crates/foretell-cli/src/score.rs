@@ -9,6 +9,7 @@ use foretell::error::{Error, Result};
 use foretell::proxy::{Request, Score};
 use foretell::score::{Cell, Row, Scorer};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// The exit code: 3 if no score at all succeeded.
 pub fn run(args: &args::Score, json: bool) -> Result<u8> {
@@ -19,7 +20,7 @@ pub fn run(args: &args::Score, json: bool) -> Result<u8> {
     let requests = args.scoring.requests("all")?;
     let mut options = args.scoring.options()?;
     if args.terms {
-        // Addends are not cached.
+        // Terms are not cached.
         options.cache = None;
     }
     let scorer = Scorer::new(requests, options);
@@ -27,6 +28,9 @@ pub fn run(args: &args::Score, json: bool) -> Result<u8> {
     let progress = Progress::new("architectures", architectures.len() as u64);
     let table = scorer.table(&architectures, &seeds, &|| progress.step())?;
     progress.finish();
+    let (cached, all) = (table.iter().flat_map(|row| &row.cells), table.len() * scorer.requests().len());
+    let cached = cached.filter(|cell| cell.seconds == 0.0 && cell.scores.iter().all(Result::is_ok)).count();
+    output::detail(format!("{cached} of {all} scores were cached"));
     for (architecture, row) in architectures.iter().zip(&table) {
         if json {
             output::line(object(architecture, scorer.requests(), row, args.terms));
@@ -43,7 +47,7 @@ pub fn exit_code(table: &[Row]) -> u8 {
     if scores.any(Result::is_ok) { 0 } else { 3 }
 }
 
-fn object(architecture: &Architecture, requests: &[Request], row: &Row, terms: bool) -> Value {
+fn object(architecture: &Architecture, requests: &[Arc<Request>], row: &Row, terms: bool) -> Value {
     let scores = requests
         .iter()
         .zip(&row.cells)
@@ -97,7 +101,7 @@ fn failure(error: &Error) -> Value {
     json!({"error": error.to_string(), "kind": error.kind()})
 }
 
-fn print(architecture: &Architecture, requests: &[Request], row: &Row, args: &args::Score) {
+fn print(architecture: &Architecture, requests: &[Arc<Request>], row: &Row, args: &args::Score) {
     output::line(format!(
         "{}  {}  {} parameters\n{}",
         architecture.id(),
@@ -160,7 +164,7 @@ fn print(architecture: &Architecture, requests: &[Request], row: &Row, args: &ar
         let seeds = format!("time, {} seeds", args.scoring.seeds);
         output::line(format!(
             "\n{}",
-            output::table(&["passes run for all of them", &seeds], passes.collect())
+            output::table(&["passes, shared by all proxies", &seeds], passes.collect())
         ));
     }
     if !undefined.is_empty() {

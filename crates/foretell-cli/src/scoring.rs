@@ -1,11 +1,12 @@
-//! From what was typed to a scorer.
+//! From arguments to a scorer.
 
-use crate::args::{PrecisionArg, ScoringArgs};
+use crate::args::{PrecisionArg, ScoringArgs, no_effect};
+use crate::{output, places};
 use foretell::error::{Error, Result};
 use foretell::file;
 use foretell::probe::Inputs;
 use foretell::proxy::{self, Request};
-use foretell::score::{Cache, Options, Precision, Source};
+use foretell::score::{Cache, Options, Precision, Source, free_memory};
 use std::path::{Path, PathBuf};
 
 /// The weights of a model's folder.
@@ -20,7 +21,7 @@ pub fn written(list: &str) -> Result<String> {
     Ok(proxy::split(list).into_iter().map(entry).collect::<Result<Vec<_>>>()?.join(", "))
 }
 
-/// The proxies in a file, one a line; everything from `#` on is a comment.
+/// The proxies in a file, one per line; the rest of a line from `#` on is a comment.
 fn listed(path: &Path) -> Result<String> {
     let text = file::text(path)?;
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
@@ -39,7 +40,7 @@ pub fn write(path: &Path, proxy: &str, remarks: &[String]) -> Result<()> {
 }
 
 impl ScoringArgs {
-    /// The proxies asked for, or the usual ones of a command.
+    /// The requested proxies, or the default ones of a command.
     pub fn requests(&self, usual: &str) -> Result<Vec<Request>> {
         let requests = Request::parse_list(&written(self.proxies.as_deref().unwrap_or(usual))?)?;
         if requests.is_empty() {
@@ -54,19 +55,19 @@ impl ScoringArgs {
         let drawn = requests.iter().any(|request| request.about().drawn());
         let runs = requests.iter().any(|request| request.about().runs());
         let names = || requests.iter().map(Request::label).collect::<Vec<_>>().join(", ");
-        let idle = |option: &str, why: &str| {
-            Err(Error::input(option, format!("has no effect: {why} ({})", names())))
+        let idle = |option: &'static str, why: &str| {
+            no_effect(option, &format!("has no effect: {why} ({})", names()))
         };
-        match self {
-            _ if self.inputs.is_some() && !runs => idle("--inputs", "none of the proxies runs the network"),
-            _ if self.weights != "shared" && !drawn => {
-                idle("--weights", "none of the proxies looks at weights")
-            }
-            _ if matches!(self.precision, PrecisionArg::F64) && !drawn => {
-                idle("--precision", "none of the proxies looks at weights")
-            }
-            _ => Ok(()),
+        if self.inputs.is_some() && !runs {
+            idle("--inputs", "none of the proxies runs the network")?;
         }
+        if self.weights != "shared" && !drawn {
+            idle("--weights", "none of the proxies uses weights")?;
+        }
+        if matches!(self.precision, PrecisionArg::F64) && !drawn {
+            idle("--precision", "none of the proxies uses weights")?;
+        }
+        Ok(())
     }
 
     /// Whether scores are read from and written to the cache.
@@ -75,7 +76,7 @@ impl ScoringArgs {
         drawn && self.inputs.is_none() && self.cache_file().is_some()
     }
 
-    /// Whether proxies were asked for one by one, so that each must show up.
+    /// Whether proxies were requested by name, so that each must be shown.
     pub fn by_name(&self) -> bool {
         let groups = ["all", "shape", "weights", "forward", "backward", "passes", "samples", "hessian"];
         let group = |entry: &str| groups.contains(&entry);
@@ -86,7 +87,8 @@ impl ScoringArgs {
         (0..self.seeds).map(|nth| self.seed.wrapping_add(nth)).collect()
     }
 
-    pub fn options(&self) -> Result<Options> {
+    /// The options of a scorer that neither reads nor writes the cache.
+    pub fn dry_options(&self) -> Result<Options> {
         let weights = match self.weights.as_str() {
             "shared" => Source::Shared,
             "standalone" => Source::Standalone,
@@ -109,30 +111,33 @@ impl ScoringArgs {
             weights,
             inputs: self.inputs.as_deref().map(Inputs::read).transpose()?,
             memory: memory(),
-            cache: self.cache_file().map(|path| Cache::open(&path)).transpose()?,
+            cache: None,
+            ..Options::default()
         })
     }
 
-    /// The file of cached scores; none if they are not cached or the user has no cache folder.
-    fn cache_file(&self) -> Option<PathBuf> {
+    pub fn options(&self) -> Result<Options> {
+        let options = self.dry_options()?;
+        let file = self.cache_file();
+        output::detail(match &file {
+            Some(path) => format!("scores are cached in {}", path.display()),
+            None => "scores are not cached".to_owned(),
+        });
+        Ok(Options { cache: file.map(|path| Cache::open(&path)).transpose()?, ..options })
+    }
+
+    /// The file of cached scores; none if scores are not cached or the user has no cache folder.
+    pub fn cache_file(&self) -> Option<PathBuf> {
         if self.no_cache { None } else { cache_file(self.cache.as_deref()) }
     }
 }
 
 /// The file that caches scores.
 pub fn cache_file(folder: Option<&Path>) -> Option<PathBuf> {
-    Some(cache_folder(folder)?.join("scores.jsonl"))
+    Some(places::cache(folder)?.join("scores.jsonl"))
 }
 
-/// What one pass may take: an equal share of free memory for each thread.
+/// The memory that one pass may take: an equal share for each thread.
 pub fn memory() -> Option<u64> {
-    crate::doctor::memory().map(|bytes| bytes / rayon::current_num_threads() as u64)
-}
-
-/// The cache folder: given, else `FORETELL_CACHE`, else the user's cache folder, if one is known.
-pub fn cache_folder(given: Option<&Path>) -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let user =
-        || set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache"))).map(|c| c.join("foretell"));
-    given.map(Path::to_owned).or_else(|| set("FORETELL_CACHE")).or_else(user)
+    free_memory().map(|bytes| bytes / rayon::current_num_threads() as u64)
 }

@@ -1,8 +1,8 @@
-//! `foretell search`: the best architecture of a space inside limits.
+//! `foretell search`: the best architecture of a space within limits.
 
 use crate::args::Search;
 use crate::output::{self, number, short};
-use crate::progress::Searching;
+use crate::progress::{Searching, duration};
 use crate::studies;
 use foretell::architecture::{Architecture, Family};
 use foretell::benchmark::{self, Evidence};
@@ -13,42 +13,89 @@ use foretell::space;
 use foretell::store::Store;
 use foretell::study::{self, LatencyModel, Objective, Reason, ReferenceKind, Settings, Summary, View};
 use serde_json::json;
+use std::path::Path;
 
-/// The space that is searched unless another is named.
+/// The default space.
 const USUAL_SPACE: &str = "autoformer-tiny";
-/// Parameters allowed there unless a limit on them is given.
+/// The maximum number of parameters there, unless a limit on them is given.
 const USUAL_PARAMS: u64 = 6_000_000;
 
 pub fn run(args: &Search, json: bool) -> Result<u8> {
     let settings = settings(args)?;
     let path = studies::path(args.store.as_deref());
-    let mut store = Store::open(&path)?;
-    // Scores are not taken from the cache: it does not know what single blocks add.
+    // Scores are not taken from the cache: it does not hold the contributions of single blocks.
     let options = Options { memory: crate::scoring::memory(), ..Options::default() };
+    if args.dry_run {
+        return plan(args, &settings, options, &path, json).map(|()| 0);
+    }
+    output::detail(format!("the study is stored in {}", path.display()));
+    let mut store = Store::open(&path)?;
     let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
     let watch = Searching::new();
     let summary = study::run(&settings, options, &mut store, args.name.as_deref(), &command, &watch)?;
     watch.finish();
     let view = View::load(&store, &summary.name)?;
-    let evidence = evidence(&view, args.evaluator.data.as_deref())?;
+    output::detail(format!(
+        "algorithm {}; {} of {} candidates were stored before",
+        view.study.config["algorithm"], summary.resumed, summary.progress.done
+    ));
+    let evidence = evidence(&view, args.evaluator.data.data.as_deref())?;
     if json {
         print_json(&view, &summary, &evidence)?;
     } else {
         print(&view, &summary, &evidence)?;
     }
+    let code = exit_code(&view, &summary);
     if view.winner().is_none() {
         let failures =
             if summary.progress.failed > 0 { studies::failures(&view)? } else { "none".to_owned() };
-        eprintln!(
-            "foretell: study '{}': {}; failures: {failures}",
-            summary.name,
-            summary.answer.reason.text()
-        );
+        let reason = summary.answer.reason.text();
+        let message = format!("study '{}': {reason}; failures: {failures}", summary.name);
+        output::failure("no-winner", &message, code);
     }
-    Ok(exit_code(&view, &summary))
+    Ok(code)
 }
 
-/// 3 if most candidates or all evaluations failed, 4 if nothing keeps the limits as measured.
+/// Prints what the search would do.
+fn plan(args: &Search, settings: &Settings, options: Options, path: &Path, json: bool) -> Result<()> {
+    let store = if path.exists() { Some(Store::read(path)?) } else { None };
+    let plan = study::plan(settings, options, store.as_ref(), args.name.as_deref())?;
+    let left = plan.candidates.saturating_sub(plan.stored);
+    if json {
+        output::line(json!({
+            "dry_run": true, "study": plan.name, "space": settings.space.name(), "algorithm": plan.algorithm,
+            "candidates": plan.candidates, "stored": plan.stored, "evaluations": evaluations(args, settings),
+            "seconds": plan.estimate.map(|estimate| estimate.seconds()), "writes": [path],
+        }));
+        return Ok(());
+    }
+    output::line(format!("dry run: search would score {left} candidates of {}", settings.space.name()));
+    output::line(format!("study        {}", plan.name));
+    output::line(format!("algorithm    {}", plan.algorithm));
+    if plan.stored > 0 {
+        output::line(format!("resumes      {} candidates are stored already", plan.stored));
+    }
+    let latency = !settings.phases().is_empty();
+    output::line(match plan.estimate {
+        Some(estimate) => format!("time         about {}", duration(estimate.seconds())),
+        None if latency => "time         unknown: networks are measured first".to_owned(),
+        None => "time         short: no passes through networks".to_owned(),
+    });
+    if let Some(count) = evaluations(args, settings) {
+        output::line(format!("evaluations  {count}, whose time is not known"));
+    }
+    let state = if path.exists() { "exists" } else { "would be created" };
+    output::line(format!("writes       {} ({state})", path.display()));
+    Ok(())
+}
+
+/// How many candidates would be evaluated, in words; none without an evaluator.
+fn evaluations(args: &Search, settings: &Settings) -> Option<String> {
+    let evaluator = settings.evaluator.as_ref()?;
+    Some(format!("the best {} by {}", args.evaluator.evaluate_top, evaluator.label()))
+}
+
+/// 3 if most candidates or all evaluations failed, 4 if no candidate is within the limits as measured.
 fn exit_code(view: &View, summary: &Summary) -> u8 {
     let evaluations_failed =
         !view.evaluations.is_empty() && view.evaluations.iter().all(|row| row.value().is_none());
@@ -75,7 +122,7 @@ fn settings(args: &Search) -> Result<Settings> {
         limits.params.max = USUAL_PARAMS;
     }
     let space = space::open(args.space.as_deref().unwrap_or(USUAL_SPACE))?;
-    let evaluator = args.evaluator.evaluator(&*space)?;
+    let evaluator = args.evaluator.evaluator(&*space, args.dry_run)?;
     Ok(Settings {
         algorithm: algorithm.to_owned(),
         objectives,
@@ -95,8 +142,8 @@ fn settings(args: &Search) -> Result<Settings> {
     })
 }
 
-/// What the first objective is worth on tables of trained networks, if it is a score.
-pub fn evidence(view: &View, data: Option<&std::path::Path>) -> Result<Vec<(String, Vec<Evidence>)>> {
+/// How well the scores rank trained networks, by tables of these.
+pub fn evidence(view: &View, data: Option<&Path>) -> Result<Vec<(String, Vec<Evidence>)>> {
     let family = view.settings.space.definition().family;
     let requests = Objective::requests(view.objectives())?;
     requests
@@ -105,34 +152,30 @@ pub fn evidence(view: &View, data: Option<&std::path::Path>) -> Result<Vec<(Stri
         .collect()
 }
 
-/// What one score is worth for a family.
-pub fn of_score(
-    family: &dyn Family,
-    request: &Request,
-    data: Option<&std::path::Path>,
-) -> Result<Vec<Evidence>> {
-    let folder = benchmark::folder(data)?;
+/// How well one score ranks trained networks of a family.
+pub fn of_score(family: &dyn Family, request: &Request, data: Option<&Path>) -> Result<Vec<Evidence>> {
+    let folder = crate::places::benchmarks(data)?;
     let cache = crate::scoring::cache_file(None);
     Ok(benchmark::evidence(family, request, &folder, cache.as_deref()))
 }
 
-/// One line for each table, and a warning where the score is worth little or nothing is known.
+/// One line for each table, and a warning if the score is weak or there is no table.
 pub fn print_evidence(family: &str, score: &str, evidence: &[Evidence]) {
     if evidence.iter().all(|row| row.agreement.is_none()) {
-        output::prose(format!(
-            "warning: no table of trained {family} networks says what {score} is worth: train a few of the best \
-             (foretell verify), or name tables with FORETELL_BENCHMARKS"
+        output::note(format!(
+            "warning: there is no table of trained {family} networks to test {score} with: train some of the best \
+             (foretell verify), or set the benchmark folder (FORETELL_BENCHMARKS)"
         ));
     }
     for row in evidence {
         let Some(share) = row.agreement else { continue };
         let count = row.best_count.as_ref().map_or(String::new(), |(name, share)| {
-            format!("; the best count, {name}: {:.0} %", 100.0 * share)
+            format!("; {name}, the best plain count: {:.0} %", 100.0 * share)
         });
         let warning = if row.is_weak() { "warning: " } else { "" };
-        let weak = if row.is_weak() { ", hardly better than guessing or worse" } else { "" };
-        output::prose(format!(
-            "{warning}{score} orders {:.0} % of equal-sized pairs as training did on {} ({} networks){weak}{count}",
+        let weak = if row.is_weak() { ", hardly better than chance" } else { "" };
+        output::note(format!(
+            "{warning}{score} orders {:.0} % of pairs of equal size as training does on {} ({} networks){weak}{count}",
             100.0 * share,
             row.benchmark,
             row.networks
@@ -167,10 +210,13 @@ fn print_json(view: &View, summary: &Summary, evidence: &[(String, Vec<Evidence>
 
 fn print(view: &View, summary: &Summary, evidence: &[(String, Vec<Evidence>)]) -> Result<()> {
     let progress = &summary.progress;
-    let resumed =
-        if summary.resumed > 0 { format!(" ({} of them before)", summary.resumed) } else { String::new() };
+    let resumed = if summary.resumed > 0 {
+        format!(" ({} of them in earlier runs)", summary.resumed)
+    } else {
+        String::new()
+    };
     output::line(format!(
-        "study {}: {} candidates scored{resumed}, {} refused before scoring, {} failed; stopped: {}",
+        "study {}: {} candidates scored{resumed}, {} rejected before scoring, {} failed; stopped: {}",
         summary.name, progress.done, progress.rejected, progress.failed, summary.stopped
     ));
     if progress.failed > 0 {
@@ -187,7 +233,9 @@ fn print(view: &View, summary: &Summary, evidence: &[(String, Vec<Evidence>)]) -
         Some(winner) => print_winner(view, winner)?,
         None => print_no_winner(view)?,
     }
-    output::line("");
+    if !output::is_quiet() {
+        output::line("");
+    }
     let family = view.settings.space.definition().family.name();
     evidence.iter().for_each(|(score, rows)| print_evidence(family, score, rows));
     if view.winner().is_some() {
@@ -196,7 +244,7 @@ fn print(view: &View, summary: &Summary, evidence: &[(String, Vec<Evidence>)]) -
     Ok(())
 }
 
-/// What a larger budget brought.
+/// What a larger budget changed.
 fn print_news(view: &View, summary: &Summary) {
     let Some(before) = summary.previous.as_ref().and_then(|answer| answer.winner) else { return };
     let new = summary.progress.done.saturating_sub(summary.resumed);
@@ -234,12 +282,12 @@ fn print_evaluations(view: &View) -> Result<()> {
         output::line(format!("trial {} failed ({}): {}", row.trial, row.status, row.message));
     }
     if !failed.is_empty() {
-        output::line("The same command with --retry-failed evaluates them again.");
+        output::note("The same command with --retry-failed repeats them.");
     }
     Ok(())
 }
 
-/// Trials whose measurements are shown.
+/// Number of trials whose measurements are shown.
 const MEASURED: usize = 20;
 
 fn print_latencies(view: &View) {
@@ -251,18 +299,18 @@ fn print_latencies(view: &View) {
             _ => "latency of one input on one thread",
         };
         let on = match candidates {
-            0 => "networks left out of the fit".to_owned(),
+            0 => "networks that were not used for the fit".to_owned(),
             n => format!("{n} candidates of this search"),
         };
         output::prose(format!(
-            "\n{what}: predicted from {measured} measured networks; on {on} the median error is {:.1} %, nine in ten stay \
-             below {:.1} %",
+            "\n{what}: predicted by a model fitted to {measured} measured networks; on {on} the median error is {:.1} %, and \
+             90 % of errors are below {:.1} %",
             100.0 * error,
             100.0 * error_90
         ));
         if let Some(limit) = limit {
             output::line(format!(
-                "limit {}, guard band {:.1} %: candidates were predicted to take at most {}",
+                "limit {}, safety margin {:.1} %: candidates are predicted to take at most {}",
                 ms(*limit),
                 100.0 * guard,
                 ms(limit / (1.0 + guard))
@@ -270,7 +318,7 @@ fn print_latencies(view: &View) {
         }
         if !quiet {
             output::line(
-                "warning: the machine was busy; times are the quietest of many repeats and may still be too high",
+                "warning: the machine was busy; times are the shortest of many repeats and may still be too high",
             );
         }
         let rows = view.measurements.iter().rev().filter(|row| row.phase == *phase && row.trial.is_some());
@@ -288,7 +336,7 @@ fn print_latencies(view: &View) {
         };
         let mut rows: Vec<Vec<String>> = rows.take(MEASURED).map(row).collect();
         rows.reverse();
-        let names = ["trial", "predicted", "measured", "interval", "keeps the limit"];
+        let names = ["trial", "predicted", "measured", "interval", "within the limit"];
         output::line(output::table(&names, rows));
     }
 }
@@ -298,7 +346,7 @@ fn print_no_winner(view: &View) -> Result<()> {
     if let Some(nearest) = view.answer.nearest.map(|trial| trial as usize) {
         let share = view.limit_shares().get(&nearest).copied().unwrap_or(f64::NAN);
         output::prose(format!(
-            "nearest: trial {nearest}, {:.1} % above its limit as measured; raise the limit, or run again on a quiet machine",
+            "nearest: trial {nearest}, measured {:.1} % above the limit; raise the limit, or run again on an idle machine",
             100.0 * (share - 1.0)
         ));
         output::line(studies::table(view, &[nearest])?);
@@ -333,9 +381,9 @@ fn print_winner(view: &View, winner: usize) -> Result<()> {
     if let Some(best) = best {
         let itself = space::write_architecture(&architecture) == best.architecture;
         match answer.beats_uniform {
-            _ if itself => output::line("The winner is itself the best uniform network."),
+            _ if itself => output::line("The winner is the best uniform network."),
             Some(false) => output::prose(format!(
-                "The winner does not beat the best uniform network: {}",
+                "The winner is not better than the best uniform network: {}",
                 foretell::report::text::genes(&best.architecture)
             )),
             _ => output::prose(format!(
@@ -344,7 +392,7 @@ fn print_winner(view: &View, winner: usize) -> Result<()> {
             )),
         }
     } else {
-        output::line("This space has no uniform network inside the limits to compare with.");
+        output::line("This space has no uniform network within the limits to compare with.");
     }
     Ok(())
 }
@@ -354,18 +402,21 @@ fn print_next(view: &View) {
         Some("foretell.db") | None => String::new(),
         Some(path) => format!(" --store {path}"),
     };
+    if output::is_quiet() {
+        return;
+    }
     output::line(format!(
-        "\nNext:\n  foretell export {name}{store} --to winner    a folder for transformers, with weights and train.py\n  \
+        "\nNext:\n  foretell export {name}{store} --to winner    write a folder for transformers, with weights and train.py\n  \
          foretell best {name}{store} --json > winner.json && foretell score winner.json\n  \
-         foretell show {name}{store}                 all candidates, best first\n  \
-         foretell report {name}{store}               one page with charts, to open in a browser\n  \
-         foretell search … --proxy dss++{store}      search by the score of T-Razor: passes per candidate\n  \
-         foretell search … --objective proxy --objective params{store}   a Pareto front",
+         foretell show {name}{store}                 show all candidates, best first\n  \
+         foretell report {name}{store}               write a page with charts, to open in a browser\n  \
+         foretell search … --proxy dss++{store}      search by the score of T-Razor, which takes passes\n  \
+         foretell search … --objective proxy --objective params{store}   search for a Pareto front",
         name = view.study.name
     ));
 }
 
-/// An architecture as text, a line per layer.
+/// An architecture as text, one line per layer.
 pub fn drawing(architecture: &Architecture) -> String {
     use foretell::architecture::{Positions, Scope};
     let object = space::write_architecture(architecture);

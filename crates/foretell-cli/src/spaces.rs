@@ -41,8 +41,8 @@ fn list(json: bool) -> Result<()> {
     }
     if !json {
         output::line(output::table(&["space", "family", "size", "parameters", "about"], rows));
-        output::prose(
-            "\nA file of your own works like a preset: start from `foretell spaces NAME --toml > mine.toml`.",
+        output::note(
+            "\nA space file works like a preset; to start from one: foretell spaces NAME --toml > mine.toml",
         );
     }
     Ok(())
@@ -80,7 +80,7 @@ fn show(space: &dyn Space, args: &Spaces, json: bool) -> Result<()> {
         Some(Some(share)) => {
             output::line(format!("feasible      {} of the space{}", percent(share), count_text(space, share)))
         }
-        Some(None) => output::line("feasible      yes; the share cannot be counted"),
+        Some(None) => output::line("feasible      yes; the share cannot be computed"),
         None => {}
     }
     output::line("");
@@ -125,7 +125,7 @@ fn short_size(space: &dyn Space) -> String {
     }
 }
 
-/// What a field may be, shortened; `None` for fields that a drawn cell decides.
+/// The choices of a field, shortened; `None` for fields that follow from a drawn cell.
 fn choices(space: &dyn Space, field: &Field) -> Option<String> {
     let definition = space.definition();
     let text = |values: &[u32]| {

@@ -1,25 +1,35 @@
-//! `foretell studies`, `show`, `best`, `front`, `verify-store`, `repair`, `merge`: what a store holds.
+//! `foretell studies`, `show`, `best`, `front`, `verify-store`, `repair`, `merge`: the content of a store.
 
-use crate::args::{Best, Front, Merge, Repair, Shown, StoreArgs};
+use crate::args::{Best, DeleteStudy, Front, Merge, Repair, Shown, StoreArgs, Studies, StudiesCommand};
 use crate::output::{self, grouped, number, short};
 use foretell::architecture::{Architecture, Counter};
+use foretell::catalogue;
 use foretell::error::{Error, Result};
 use foretell::score::Options;
 use foretell::space;
 use foretell::store::{self, Store};
 use foretell::study::{self, Objective, View};
 use serde_json::{Map, Value, json};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// The store: given, else `FORETELL_STORE`, else `foretell.db`.
 pub fn path(given: Option<&Path>) -> PathBuf {
-    let set = std::env::var_os("FORETELL_STORE").filter(|value| !value.is_empty()).map(PathBuf::from);
-    given.map(Path::to_owned).or(set).unwrap_or_else(|| "foretell.db".into())
+    given
+        .map(Path::to_owned)
+        .or_else(|| crate::places::variable("FORETELL_STORE"))
+        .unwrap_or_else(|| "foretell.db".into())
 }
 
 /// The store as it is now, to read.
 pub fn open(args: &StoreArgs) -> Result<Store> {
-    let store = Store::read(&path(args.store.as_deref()))?;
+    read(args.store.as_deref())
+}
+
+fn read(given: Option<&Path>) -> Result<Store> {
+    let path = path(given);
+    output::detail(format!("studies are read from {}", path.display()));
+    let store = Store::read(&path)?;
     store.hold()?;
     Ok(store)
 }
@@ -34,8 +44,8 @@ pub fn failures(view: &View) -> Result<String> {
 pub fn winner(view: &View) -> Result<usize> {
     view.winner().ok_or_else(|| {
         let reason = match (view.trials, view.answer.nearest) {
-            (0, _) => "no candidate was scored yet".to_owned(),
-            (_, Some(nearest)) => format!("{}; trial {nearest} comes nearest", view.answer.reason.text()),
+            (0, _) => "no candidate is scored yet".to_owned(),
+            (_, Some(nearest)) => format!("{}; trial {nearest} is nearest", view.answer.reason.text()),
             _ => view.answer.reason.text().to_owned(),
         };
         Error::input(format!("study '{}'", view.study.name), reason)
@@ -110,7 +120,7 @@ pub fn table(view: &View, trials: &[usize]) -> Result<comfy_table::Table> {
 pub fn print_front(view: &View, n: usize) -> Result<()> {
     let front = &view.leaderboard.front;
     output::line(format!(
-        "Pareto front: {} of {} candidates, covering {:.3} of the box from the worst to the best values",
+        "Pareto front: {} of {} candidates, dominating {:.3} of the box between the worst and the best values",
         front.len(),
         view.leaderboard.succeeded().len(),
         view.leaderboard.hypervolume
@@ -130,9 +140,51 @@ pub fn print_front(view: &View, n: usize) -> Result<()> {
     Ok(())
 }
 
-pub fn list(args: &StoreArgs, json: bool) -> Result<()> {
+pub fn run(args: &Studies, json: bool) -> Result<()> {
+    match &args.command {
+        None => list(args.store.as_deref(), json),
+        Some(StudiesCommand::Delete(delete)) => self::delete(delete, args.store.as_deref(), json),
+    }
+}
+
+fn delete(args: &DeleteStudy, store: Option<&Path>, json: bool) -> Result<()> {
+    let path = path(store);
+    // Opened to read first: deleting from a store that does not exist must not create it.
+    let studies = Store::read(&path)?.studies()?;
+    let study = studies.iter().find(|study| study.name == args.name);
+    let study = study.ok_or_else(|| {
+        catalogue::unknown("study", &args.name, studies.iter().map(|study| study.name.as_str()))
+    })?;
+    let what =
+        format!("study '{}' with {} candidates from {}", study.name, grouped(study.trials), path.display());
+    if !args.yes && !confirmed(&what)? {
+        output::failure("not-deleted", "nothing was deleted", 1);
+        std::process::exit(1);
+    }
+    Store::open(&path)?.delete(&study.name)?;
+    if json {
+        output::line(json!({"deleted": study.name, "trials": study.trials, "store": path}));
+    } else {
+        output::line(format!("deleted {what}"));
+    }
+    Ok(())
+}
+
+/// Asks on a terminal; an error where nobody can answer.
+fn confirmed(what: &str) -> Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        return Err(Error::input("--yes", format!("is required to delete {what}: stdin is not a terminal")));
+    }
+    eprint!("Delete {what}? [y/N] ");
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer);
+    read.map_err(|source| Error::read("-", source))?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+}
+
+fn list(store: Option<&Path>, json: bool) -> Result<()> {
     let mut rows = Vec::new();
-    for study in open(args)?.studies()? {
+    for study in read(store)?.studies()? {
         let text = |key: &str| study.config[key].as_str().unwrap_or_default().to_owned();
         let state = study.stopped.clone().unwrap_or_else(|| "unfinished".to_owned());
         if json {
@@ -189,7 +241,7 @@ pub fn show(args: &Shown, json: bool) -> Result<()> {
     Ok(())
 }
 
-/// Why the winner won.
+/// Why this candidate is the winner.
 pub fn reason(view: &View) -> String {
     let decided = if view.decided { "" } else { ", so far" };
     let proved = if view.answer.proved { ", proved optimal" } else { "" };
@@ -229,7 +281,7 @@ pub fn front(args: &Front, json: bool) -> Result<()> {
     print_front(&view, args.n.map_or(ROWS, |n| n as usize))
 }
 
-/// Rows of a front that are shown unless another number is asked for.
+/// Default number of rows of a front.
 pub const ROWS: usize = 20;
 
 pub fn verify(args: &StoreArgs, json: bool) -> Result<()> {
@@ -239,7 +291,7 @@ pub fn verify(args: &StoreArgs, json: bool) -> Result<()> {
         output::line(json!({"store": store.path(), "studies": studies, "trials": trials, "ok": true}));
     } else {
         output::line(format!(
-            "{}: {studies} studies, {trials} candidates, all as written",
+            "{}: {studies} studies, {trials} candidates, all intact",
             store.path().display()
         ));
     }
@@ -252,7 +304,7 @@ pub fn repair(args: &Repair, json: bool) -> Result<()> {
         if json {
             output::line(json!({"store": args.file, "repaired": false}));
         } else {
-            output::line(format!("{file}: nothing to repair, all as written"));
+            output::line(format!("{file}: nothing to repair, all intact"));
         }
         return Ok(());
     };
@@ -262,14 +314,14 @@ pub fn repair(args: &Repair, json: bool) -> Result<()> {
         output::line(json!({"store": args.file, "repaired": true, "aside": done.aside, "studies": studies}));
         return Ok(());
     }
-    output::line(format!("{file}: repaired; the damaged file is {}\n", done.aside.display()));
+    output::line(format!("{file}: repaired; the damaged file is now {}\n", done.aside.display()));
     let row = |study: &store::Recovered| {
         vec![study.name.clone(), grouped(study.kept), grouped(study.salvaged), grouped(study.lost)]
     };
     let rows = done.studies.iter().map(row).collect();
-    output::line(output::table(&["study", "candidates kept", "salvaged behind a gap", "lost"], rows));
-    output::line(
-        "\nThe search command of a study scores lost candidates again; salvaged ones are in NAME-salvaged.",
+    output::line(output::table(&["study", "candidates intact", "recovered after a gap", "lost"], rows));
+    output::note(
+        "\nThe search command of a study scores lost candidates again. Recovered ones are in study NAME-salvaged.",
     );
     Ok(())
 }

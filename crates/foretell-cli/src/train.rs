@@ -1,4 +1,4 @@
-//! `foretell train`: one network is trained.
+//! `foretell train`: trains one network.
 
 use crate::args::{PrecisionArg, Train};
 use crate::interrupt;
@@ -10,16 +10,19 @@ use foretell::space;
 use foretell::train::{self, Outcome, Point, Recipe, Watch};
 use indicatif::ProgressBar;
 use serde_json::json;
-use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub fn run(args: &Train, json: bool) -> Result<()> {
     let (network, recipe) = (network(args)?, args.training.recipe()?);
-    let data = args.training.open_for(network.family())?;
+    let data = args.training.open_for(network.family(), args.dry_run)?;
     let network = train::fit(&network, &data)?;
     let name = format!("trained-{}-{}", network.id(), recipe.seed);
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(name));
+    if args.dry_run {
+        plan(&network, &recipe, &folder, json);
+        return Ok(());
+    }
     let mut curve = Curve::new(&recipe);
     if !json {
         output::line(format!(
@@ -54,7 +57,29 @@ pub fn run(args: &Train, json: bool) -> Result<()> {
     Ok(())
 }
 
-/// The network asked for, or that of the demonstration.
+/// Prints what the run would do.
+fn plan(network: &Architecture, recipe: &Recipe, folder: &Path, json: bool) {
+    let exists = folder.exists();
+    if json {
+        output::line(json!({
+            "dry_run": true, "id": network.id(), "params": network.params().total, "steps": recipe.steps,
+            "batch": recipe.batch, "writes": [folder], "exists": exists,
+        }));
+        return;
+    }
+    output::line(format!(
+        "dry run: train would train {} {} ({} parameters) for {} steps of {} samples",
+        network.family().name(),
+        network.id(),
+        grouped(network.params().total),
+        recipe.steps,
+        recipe.batch
+    ));
+    let state = if exists { "exists; a run in it would be resumed" } else { "would be created" };
+    output::line(format!("writes       {} ({state})", folder.display()));
+}
+
+/// The requested network, or that of the demonstration.
 fn network(args: &Train) -> Result<Architecture> {
     let Some(source) = &args.architecture else {
         return space::read_architecture(&json!({"family": "gpt2", "vocab_size": 257, "context_len": 128,
@@ -63,32 +88,32 @@ fn network(args: &Train) -> Result<Architecture> {
     let mut found = crate::count::read(source)?;
     match found.len() {
         1 => Ok(found.remove(0)),
-        n => Err(Error::input(source.as_str(), format!("holds {n} networks; one is trained at a time"))),
+        n => Err(Error::input(source.as_str(), format!("has {n} networks; train one at a time"))),
     }
 }
 
 fn report(outcome: &Outcome) {
     let Outcome { steps, seen, kept, valid, early, seconds, .. } = outcome;
-    let accuracy = valid.accuracy.map_or(String::new(), |share| format!(", {:.2} % right", 100.0 * share));
+    let accuracy = valid.accuracy.map_or(String::new(), |share| format!(", accuracy {:.2} %", 100.0 * share));
     output::line(format!(
         "validation      loss {:.4}, perplexity {:.3}{accuracy}",
         valid.loss,
         valid.perplexity()
     ));
     if *early {
-        output::line("stopped early   validation no longer improved");
+        output::line("stopped early   validation stopped improving");
     }
     if kept != steps {
-        output::line(format!("kept            the weights after step {kept}, the best"));
+        output::line(format!("weights of      step {kept}, the best"));
     }
     output::line(format!(
-        "work            {steps} steps, {} samples or tokens in {seconds:.1} s, {:.0} a second",
+        "work            {steps} steps, {} samples or tokens in {seconds:.1} s, {:.0} per second",
         grouped(*seen),
         *seen as f64 / seconds.max(1e-9)
     ));
 }
 
-/// The loss as it falls: a bar with a small curve on a terminal, a line a validation elsewhere.
+/// The loss: a bar with a small curve on a terminal, one line per validation elsewhere.
 struct Curve {
     bar: Option<ProgressBar>,
     losses: Vec<f64>,
@@ -97,9 +122,7 @@ struct Curve {
 
 impl Curve {
     fn new(recipe: &Recipe) -> Self {
-        let bar = std::io::stderr()
-            .is_terminal()
-            .then(|| ProgressBar::new(recipe.steps).with_style(progress::style()));
+        let bar = progress::drawn().then(|| ProgressBar::new(recipe.steps).with_style(progress::style()));
         Curve { bar, losses: Vec::new(), said: Instant::now() }
     }
 
@@ -129,7 +152,7 @@ impl Watch for Curve {
     fn point(&mut self, point: &Point) {
         let Point { step, train, valid } = point;
         let accuracy =
-            valid.accuracy.map_or(String::new(), |share| format!("  right {:.2} %", 100.0 * share));
+            valid.accuracy.map_or(String::new(), |share| format!("  accuracy {:.2} %", 100.0 * share));
         let line = format!(
             "step {step:>7}  training {train:.4}  validation {:.4}  perplexity {:.3}{accuracy}",
             valid.loss,
@@ -137,7 +160,7 @@ impl Watch for Curve {
         );
         match &self.bar {
             Some(bar) => bar.println(line),
-            None => eprintln!("{line}"),
+            None => progress::plain(&line),
         }
     }
 }

@@ -26,6 +26,12 @@ pub enum Error {
         /// What the operating system said.
         source: Arc<std::io::Error>,
     },
+    /// A file or folder that is there already and would be replaced.
+    #[error("{} exists: choose another name, or allow it to be replaced", path.display())]
+    Exists {
+        /// The file or folder.
+        path: PathBuf,
+    },
     /// A name that is not in a catalogue.
     #[error("unknown {what} '{given}'{}; known: {known}", did_you_mean(nearest))]
     Unknown {
@@ -87,7 +93,7 @@ pub enum Error {
         reason: String,
     },
     /// A store that is damaged.
-    #[error("store {} is damaged: {reason}; foretell repair brings what is intact into a new one", path.display())]
+    #[error("store {} is damaged: {reason}; repair it to keep what is intact", path.display())]
     Corrupt {
         /// The file.
         path: PathBuf,
@@ -106,7 +112,7 @@ pub enum Error {
     },
     /// A study that another process is writing.
     #[error(
-        "study '{study}' is being written by process {pid} on {host}: wait for it, or choose another --name"
+        "study '{study}' is being written by process {pid} on {host}: wait until it ends, or choose another name"
     )]
     Busy {
         /// The study.
@@ -173,6 +179,7 @@ impl Error {
         match self {
             Error::Read { .. } => "read",
             Error::Write { .. } => "write",
+            Error::Exists { .. } => "exists",
             Error::Unknown { .. } => "unknown-name",
             Error::Input { .. } => "input",
             Error::Invalid { .. } => "invalid-architecture",

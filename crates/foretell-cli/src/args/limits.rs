@@ -1,9 +1,10 @@
-//! Hard limits.
+//! Limits on architectures.
 
+use super::no_effect;
 use super::value::number;
 use clap::{Args, ValueEnum};
 use foretell::architecture::Counter;
-use foretell::error::{Error, Result};
+use foretell::error::Result;
 use foretell::space::{Bound, Limits};
 
 #[derive(Args)]
@@ -14,22 +15,22 @@ pub struct LimitArgs {
     /// Maximum number of parameters, e.g. 6M or 1.5G.
     #[arg(long, value_name = "N", value_parser = number)]
     pub max_params: Option<u64>,
-    /// Minimum number of multiply-adds per input.
+    /// Minimum number of multiply-adds per input, e.g. 1G.
     #[arg(long, value_name = "N", value_parser = number)]
     pub min_flops: Option<u64>,
     /// Maximum number of multiply-adds per input, e.g. 1.3G.
     #[arg(long, value_name = "N", value_parser = number)]
     pub max_flops: Option<u64>,
-    /// How multiply-adds are counted.
+    /// How to count multiply-adds.
     #[arg(long, value_enum, default_value_t = FlopsCounter::Exact)]
     pub flops: FlopsCounter,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum FlopsCounter {
-    /// What the network really does.
+    /// Exactly what the network computes.
     Exact,
-    /// As AutoFormer's released code counts.
+    /// As the released code of AutoFormer counts.
     Published,
 }
 
@@ -53,7 +54,7 @@ impl LimitArgs {
     pub fn check(&self) -> Result<()> {
         let counted = self.min_flops.is_some() || self.max_flops.is_some();
         match matches!(self.flops, FlopsCounter::Published) && !counted {
-            true => Err(Error::input("--flops", "has no effect without --min-flops or --max-flops")),
+            true => no_effect("--flops", "has no effect without --min-flops or --max-flops"),
             false => Ok(()),
         }
     }

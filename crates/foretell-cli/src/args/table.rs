@@ -1,34 +1,49 @@
-//! Tables of trained networks, as they are asked for.
+//! Tables of trained networks, as they are requested.
 
 use super::value::{assignment, whole};
+use crate::places;
 use clap::Args;
 use foretell::benchmark::{Benchmark, Column};
 use foretell::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Which rows of a table of trained networks, and which of its columns.
+/// The folder of benchmarks.
+#[derive(Args)]
+pub struct DataArgs {
+    /// Folder of benchmarks. Default: FORETELL_BENCHMARKS, else foretell/benchmarks in the user's data folder; the
+    /// benchmarks that are included in the program need no folder.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+}
+
+impl DataArgs {
+    /// The folder of benchmarks; only a default one may be missing.
+    pub fn folder(&self) -> Result<PathBuf> {
+        places::benchmarks(self.data.as_deref())
+    }
+}
+
+/// Rows and columns of a table of trained networks.
 #[derive(Args)]
 pub struct TableArgs {
-    /// The column to rank against. Default: the first result of training.
+    /// Column to rank against. Default: the first result of training.
     #[arg(long)]
     pub target: Option<String>,
-    /// Only N networks, evenly spread over the table.
+    /// Use only N networks, evenly spread over the table.
     #[arg(long, value_name = "N", value_parser = whole::<1, 1_000_000_000>)]
     pub limit: Option<usize>,
-    /// Only rows with this value in a text column, e.g. device=arm.
+    /// Use only rows with this value in a text column, e.g. device=arm.
     #[arg(long = "where", value_name = "COLUMN=VALUE")]
     pub filters: Vec<String>,
     /// Set a field of every architecture, e.g. mode=published.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// The folder that holds the benchmarks. Default: FORETELL_BENCHMARKS, else
-    /// ../shared/benchmarks; what ships with the program is always there.
-    #[arg(long, value_name = "FOLDER")]
-    pub data: Option<PathBuf>,
+    #[command(flatten)]
+    pub data: DataArgs,
 }
 
 impl TableArgs {
-    /// The rows asked for of one table, families apart: perplexities of different vocabularies do not compare.
+    /// The requested rows of a table, one part per family: perplexities of different vocabularies cannot be compared.
     pub fn parts(&self, folder: &Path, name: &str) -> Result<Vec<Benchmark>> {
         let mut table = Benchmark::load(folder, name)?;
         for filter in &self.filters {
@@ -46,7 +61,7 @@ impl TableArgs {
         Ok(table.by_family())
     }
 
-    /// The column asked for.
+    /// The requested column.
     pub fn target<'b>(&self, part: &'b Benchmark) -> Result<&'b Column> {
         match &self.target {
             Some(name) => part.column(name),
@@ -58,7 +73,7 @@ impl TableArgs {
 /// Trained networks with their labels.
 #[derive(Args)]
 pub struct LabelArgs {
-    /// A folder of the benchmark folder, or folder/table. See foretell bench.
+    /// Benchmark: a folder in the benchmark folder, or FOLDER/TABLE. See foretell bench.
     #[arg(long, value_name = "NAME")]
     pub benchmark: Option<String>,
     #[command(flatten)]

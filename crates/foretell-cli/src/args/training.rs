@@ -1,6 +1,8 @@
-//! What networks are trained on and how, and who says how good they are.
+//! What networks are trained on and how, and how they are evaluated.
 
 use super::value::{assignment, seconds, whole};
+use super::{DataArgs, no_effect};
+use crate::{output, places};
 use clap::Args;
 use foretell::architecture::Family;
 use foretell::data::{Data, Tokeniser};
@@ -13,52 +15,50 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Who says how good networks really are.
+/// How candidates are evaluated.
 #[derive(Args)]
 pub struct EvaluateArgs {
-    /// Evaluate by a benchmark of trained networks, exactly those: its name, or name:column; or by training: train. etas
-    /// asks while it searches, the others about their best in the end.
+    /// Evaluate candidates by a benchmark, which knows only its own networks (NAME or NAME:COLUMN), or by training (train).
+    /// The algorithm etas evaluates during the search, all others evaluate their best candidates at the end.
     #[arg(long, value_name = "TABLE[:COLUMN]|train", group = "judge")]
     pub evaluate: Option<String>,
     #[command(flatten)]
     pub training: TrainingArgs,
-    /// Evaluate by a command, run by sh: {dir} is a folder with architecture.json and counts.json; the last line that it
-    /// prints is the value.
+    /// Evaluate candidates by a command, run by sh: {dir} is a folder with architecture.json and counts.json; the last line
+    /// of the output is the value.
     #[arg(long, value_name = "COMMAND", group = "judge")]
     pub evaluate_with: Option<String>,
-    /// Small values are good. For a table its column says so.
+    /// Lower values are better. For a benchmark this follows from the column.
     #[arg(long, requires = "judge")]
     pub evaluate_lower: bool,
-    /// How many of the best are evaluated in the end.
+    /// Number of the best candidates to evaluate at the end.
     #[arg(long, value_name = "K", default_value_t = 5, requires = "judge", value_parser = whole::<1, 1_000_000>)]
     pub evaluate_top: usize,
-    /// Seconds after which the command is ended with all it started.
+    /// Seconds after which the command and all processes that it started are killed.
     #[arg(long, value_name = "SECONDS", default_value_t = 86_400.0, requires = "evaluate_with", value_parser = seconds)]
     pub evaluate_timeout: f64,
-    /// How often a command that failed is run again.
+    /// Number of times that a failed command is run again.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "evaluate_with", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub evaluate_retries: u32,
-    /// Run evaluations that failed before again.
+    /// Repeat evaluations that failed before.
     #[arg(long)]
     pub retry_failed: bool,
-    /// The folder that holds the benchmarks. Default: FORETELL_BENCHMARKS, else
-    /// ../shared/benchmarks; what ships with the program is always there.
-    #[arg(long, value_name = "FOLDER", requires = "evaluate")]
-    pub data: Option<PathBuf>,
+    #[command(flatten)]
+    pub data: DataArgs,
 }
 
 impl EvaluateArgs {
-    pub fn evaluator(&self, space: &dyn Space) -> Result<Option<Arc<dyn Evaluator>>> {
+    pub fn evaluator(&self, space: &dyn Space, dry: bool) -> Result<Option<Arc<dyn Evaluator>>> {
         if self.evaluate.as_deref() == Some("train") {
             let recipe = self.training.recipe()?;
-            let data = self.training.open_for(space.definition().family)?;
+            let data = self.training.open_for(space.definition().family, dry)?;
             return Ok(Some(Arc::new(Trained::new(data, recipe, space)?)));
         }
-        if let Some(option) = self.training.given() {
-            return Err(Error::input(option, "has no effect without --evaluate train"));
+        for option in self.training.given() {
+            no_effect(option, "has no effect without --evaluate train")?;
         }
         if let Some(table) = &self.evaluate {
-            return Ok(Some(Arc::new(Table::find(self.data.as_deref(), table, self.evaluate_lower)?)));
+            return Ok(Some(Arc::new(Table::open(&self.data.folder()?, table, self.evaluate_lower)?)));
         }
         let Some(command) = &self.evaluate_with else { return Ok(None) };
         let limit = Duration::from_secs_f64(self.evaluate_timeout);
@@ -76,9 +76,9 @@ fn no_images(family: &dyn Family) -> Error {
         Definition::parse(name, text).is_ok_and(|definition| reads_text(definition.family))
     });
     let message = format!(
-        "is missing: {} networks read images, and only text ships with the program. Pass --on FOLDER with images, as \
+        "is missing: {} networks read images, and only text is included in the program. Pass --on FOLDER with images, as \
          train/CLASS/*.png and valid/CLASS/*.png (docs/train.md lists all layouts). Spaces whose networks can use the \
-         shipped text: {}",
+         included text: {}",
         family.name(),
         text.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     );
@@ -88,16 +88,16 @@ fn no_images(family: &dyn Family) -> Error {
 /// What networks are trained on, and how.
 #[derive(Args)]
 pub struct TrainingArgs {
-    /// Text or images to train on; see docs/train.md for the layouts. Default: the text that ships with the program.
+    /// Text or images to train on; see docs/train.md for the layouts. Default: the text that is included in the program.
     #[arg(long, value_name = "PATH")]
     pub on: Option<PathBuf>,
-    /// How text becomes tokens: bytes, or bpe:N for N byte pairs learned from it.
+    /// Tokeniser of text: bytes, or bpe:N for N byte pairs learned from the text.
     #[arg(long, value_name = "bytes|bpe:N", default_value = "bytes", value_parser = |text: &str| text.parse::<Tokeniser>().map_err(|e| e.to_string()))]
     pub tokeniser: Tokeniser,
-    /// The side that image files are scaled to.
+    /// Side length that image files are scaled to. Default: the smaller side of the first one.
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub image_size: Option<u32>,
-    /// A recipe (.toml): steps, batch, optimiser, rate and so on.
+    /// Training recipe (.toml): steps, batch, optimiser, rate and so on. Default: the recipe in docs/train.md.
     #[arg(long, value_name = "FILE")]
     pub recipe: Option<PathBuf>,
     /// Set a value of the recipe, e.g. steps=1000, optimiser=lamb, rate=0.01. See docs/train.md.
@@ -106,11 +106,14 @@ pub struct TrainingArgs {
 }
 
 impl TrainingArgs {
-    /// The data for networks of a family. Only language models can do without data of the user.
-    pub fn open_for(&self, family: &dyn Family) -> Result<Data> {
+    /// The data for networks of a family. Only language models need none from the user.
+    ///
+    /// Tokens of a text are cached, unless `dry`.
+    pub fn open_for(&self, family: &dyn Family, dry: bool) -> Result<Data> {
         let data = match &self.on {
             Some(path) => {
-                let cache = crate::scoring::cache_folder(None).map(|folder| folder.join("tokens"));
+                let cache = places::cache(None).filter(|_| !dry).map(|folder| folder.join("tokens"));
+                output::detail(format!("data is read from {}", path.display()));
                 Data::open(path, self.tokeniser, cache.as_deref(), self.image_size)?
             }
             None if reads_text(family) => Data::demo(self.tokeniser)?,
@@ -118,17 +121,17 @@ impl TrainingArgs {
         };
         match &data {
             Data::Text(_) if self.image_size.is_some() => {
-                Err(Error::input("--image-size", "has no effect on text"))
+                no_effect("--image-size", "has no effect on text").map(|()| data)
             }
             Data::Images(_) if self.tokeniser != Tokeniser::Bytes => {
-                Err(Error::input("--tokeniser", "has no effect on images"))
+                no_effect("--tokeniser", "has no effect on images").map(|()| data)
             }
             _ => Ok(data),
         }
     }
 
-    /// The first option that was given, if any was.
-    fn given(&self) -> Option<&'static str> {
+    /// Those of these options that are set.
+    fn given(&self) -> Vec<&'static str> {
         let given = [
             ("--on", self.on.is_some()),
             ("--tokeniser", self.tokeniser != Tokeniser::Bytes),
@@ -136,7 +139,7 @@ impl TrainingArgs {
             ("--recipe", self.recipe.is_some()),
             ("--with", !self.with.is_empty()),
         ];
-        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+        given.into_iter().filter(|(_, given)| *given).map(|(option, _)| option).collect()
     }
 
     pub fn recipe(&self) -> Result<Recipe> {

@@ -1,6 +1,7 @@
 //! Numbers, times and assignments as people write them.
 
 use foretell::error::{Error, Result};
+use foretell::study::Shard;
 use serde_json::Value;
 
 /// `6M`, `1.5G`, `300k` or plain digits.
@@ -40,11 +41,16 @@ pub fn duration(text: &str) -> std::result::Result<f64, String> {
     parsed.ok_or_else(|| format!("'{text}' is not a time such as 20ms, 1.5s or 300us"))
 }
 
+/// `3/16`: the third of sixteen shards.
+pub fn shard(text: &str) -> std::result::Result<Shard, String> {
+    Shard::parse(text).map_err(|_| format!("'{text}' is not a shard such as 3/16, the third of sixteen"))
+}
+
 /// The two sides of `key=value`, the value as JSON where it is JSON, else as text.
 pub fn assignment(text: &str) -> Result<(&str, Value)> {
     let (key, value) = text.split_once('=').ok_or_else(|| Error::Input {
         place: text.to_owned(),
-        message: "is not of the form key=value".to_owned(),
+        message: "is not of the form KEY=VALUE".to_owned(),
     })?;
     Ok((key, serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()))))
 }

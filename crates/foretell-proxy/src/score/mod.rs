@@ -6,9 +6,11 @@
 
 mod cache;
 mod executor;
+mod memory;
 
 pub use cache::Cache;
 pub use executor::{Batch, Executor, Threads};
+pub use memory::free_memory;
 
 use crate::architecture::{Architecture, Tensor};
 use crate::cancel::CancelToken;

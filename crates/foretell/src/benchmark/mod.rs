@@ -100,19 +100,21 @@ macro_rules! shipped {
 pub const SHIPPED: &[Shipped] = shipped!["gpt2-pentateuch" "flexibert-pentateuch"];
 
 const LAYOUT: &str = "It holds one folder per benchmark, each with architectures.jsonl (one network a line: its genes and its \
-    results). Name yours with --data FOLDER or FORETELL_BENCHMARKS";
+    results)";
 
-/// The folder that holds the benchmarks: `given`, else `FORETELL_BENCHMARKS`, else `../shared/benchmarks`, which need not
-/// be there. What is in it comes before what ships with the library.
+/// The environment variable that names the folder of benchmarks.
+pub const FOLDER_VARIABLE: &str = "FORETELL_BENCHMARKS";
+
+/// The folder that holds the benchmarks: `given`, else `FORETELL_BENCHMARKS`, which must be there, else an empty path, in
+/// which no benchmark is found. What is in the folder comes before what ships with the library.
 pub fn folder(given: Option<&Path>) -> Result<PathBuf> {
-    let set = std::env::var_os("FORETELL_BENCHMARKS").map(PathBuf::from);
-    let Some(folder) = given.map(Path::to_owned).or(set) else {
-        return Ok(PathBuf::from("../shared/benchmarks"));
-    };
+    let set = std::env::var_os(FOLDER_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let Some(folder) = given.map(Path::to_owned).or(set) else { return Ok(PathBuf::new()) };
     if folder.is_dir() {
         return Ok(folder);
     }
-    Err(Error::input(folder.display().to_string(), format!("no benchmark folder is here. {LAYOUT}")))
+    let message = format!("no benchmark folder is here. {LAYOUT}; {FOLDER_VARIABLE} names another");
+    Err(Error::input(folder.display().to_string(), message))
 }
 
 /// The names of all benchmarks in a folder, further tables as `folder/file`, and of those that ship with the library.
@@ -152,17 +154,10 @@ impl Benchmark {
     pub fn load(folder: &Path, name: &str) -> Result<Self> {
         let known = names(folder)?;
         if !known.iter().any(|known| known == name) {
-            if known.iter().all(|known| SHIPPED.iter().any(|shipped| shipped.name == known)) {
-                let message = format!(
-                    "is none of the benchmarks that ship ({}), and no other is in {}. {LAYOUT}",
-                    known.join(", "),
-                    folder.display()
-                );
-                return Err(Error::input(name, message));
-            }
             return Err(catalogue::unknown("benchmark", name, known.iter().map(String::as_str)));
         }
-        let shipped = SHIPPED.iter().find(|shipped| shipped.name == name && !folder.join(name).is_dir());
+        let there = folder.is_dir() && folder.join(name).is_dir();
+        let shipped = SHIPPED.iter().find(|shipped| shipped.name == name && !there);
         let (rows, repeats) = match shipped {
             Some(Shipped { table, repeats, .. }) => {
                 (table::parse(name, table)?, table::csv(&format!("{name}/repeats.csv"), repeats)?)
@@ -207,7 +202,7 @@ impl Benchmark {
         self.columns.iter().find(|column| column.is_label()).ok_or_else(|| {
             Error::input(
                 self.name.as_str(),
-                "has no column with a result of training; name one with --target",
+                "has no column with a result of training: name the target column",
             )
         })
     }

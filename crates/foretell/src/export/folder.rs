@@ -35,7 +35,7 @@ pub fn check(to: &Path, force: bool) -> Result<()> {
     match (empty, mark, foreign) {
         (true, ..) => Ok(()),
         (_, true, None) if force => Ok(()),
-        (_, true, None) => refuse("exists: choose another folder, or say --force"),
+        (_, true, None) => Err(Error::Exists { path: to.into() }),
         (_, _, Some(name)) => {
             let message = format!("holds {}, which no export wrote: choose another folder", name.display());
             refuse(&message)
@@ -122,7 +122,7 @@ mod tests {
         let home = fresh("force");
         let to = home.join("deep/er/model");
         write(&to, &files("1"), false).unwrap();
-        assert!(write(&to, &files("2"), false).unwrap_err().to_string().contains("--force"));
+        assert!(write(&to, &files("2"), false).unwrap_err().to_string().contains("allow it to be replaced"));
         write(&to, &files("2"), true).unwrap();
         assert_eq!(fs::read(to.join(ARCHITECTURE)).unwrap(), b"2");
         fs::write(to.join("thesis.tex"), "years").unwrap();

@@ -30,19 +30,7 @@ impl Lease {
         let fail = |e| wrap(path, e);
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
-        let sql = "SELECT pid, started, host, beat FROM leases WHERE study = ?1";
-        let row = |row: &rusqlite::Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-        let holder: Option<(i64, String, String, i64)> =
-            transaction.query_row(sql, [study.key], row).optional().map_err(fail)?;
-        if let Some((pid, started, host, beat)) = holder {
-            let lives = match host == self::host() {
-                true => self::started(pid).is_some_and(|now| now == started),
-                false => now() - beat < SILENCE,
-            };
-            if lives {
-                return Err(Error::Busy { study: study.name.clone(), pid, host });
-            }
-        }
+        refuse_busy(path, &transaction, study)?;
         let pid = i64::from(std::process::id());
         let started = started(pid).unwrap_or_default();
         let sql = "INSERT OR REPLACE INTO leases VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -51,6 +39,20 @@ impl Lease {
         let beating = Some(beat(path.to_owned(), study.key));
         Ok(Lease { path: path.to_owned(), study: study.key, beating })
     }
+}
+
+/// Refuses a study that a living process writes.
+pub(super) fn refuse_busy(path: &Path, connection: &Connection, study: &Study) -> Result<()> {
+    let sql = "SELECT pid, started, host, beat FROM leases WHERE study = ?1";
+    let row = |row: &rusqlite::Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+    let holder: Option<(i64, String, String, i64)> =
+        connection.query_row(sql, [study.key], row).optional().map_err(|e| wrap(path, e))?;
+    let Some((pid, started, host, beat)) = holder else { return Ok(()) };
+    let lives = match host == self::host() {
+        true => self::started(pid).is_some_and(|now| now == started),
+        false => now() - beat < SILENCE,
+    };
+    if lives { Err(Error::Busy { study: study.name.clone(), pid, host }) } else { Ok(()) }
 }
 
 impl Drop for Lease {

@@ -119,7 +119,7 @@ impl Store {
         let config = whole(&shards[0]);
         if let Some(other) = shards.iter().find(|shard| whole(shard) != config) {
             let reason =
-                format!("differs in more than its part from '{}': choose another --name", shards[0].name);
+                format!("differs in more than its part from '{}': choose another name", shards[0].name);
             return Err(Error::input(format!("study '{}'", other.name), reason));
         }
         let mut by_id: BTreeMap<String, (Trial, Option<Evaluation>)> = BTreeMap::new();

@@ -7,6 +7,7 @@
 //!
 //! A process that is killed loses only what was not yet appended. No SQL stands outside this folder.
 
+mod delete;
 mod evaluation;
 mod failpoint;
 mod lease;

@@ -47,7 +47,7 @@ impl Store {
     /// date. On read-only media a store is read as it lies there.
     pub fn read(path: &Path) -> Result<Self> {
         if !path.exists() {
-            let cure = "there is no store: foretell search makes one, --store names another";
+            let cure = "there is no store here; a search creates one";
             let source = std::io::Error::new(std::io::ErrorKind::NotFound, cure);
             return Err(Error::read(path, source));
         }
@@ -259,12 +259,8 @@ pub(super) fn wrap(path: &Path, error: rusqlite::Error) -> Error {
         Some(ErrorCode::DiskFull) => {
             "make room there and run the same command again; what was stored is kept"
         }
-        Some(ErrorCode::ReadOnly) => {
-            "it cannot be written there: copy it elsewhere, or name another with --store"
-        }
-        Some(ErrorCode::CannotOpen) => {
-            "see that its folder exists and can be written, or name another with --store"
-        }
+        Some(ErrorCode::ReadOnly) => "it cannot be written there: copy it elsewhere, or use another store",
+        Some(ErrorCode::CannotOpen) => "see that its folder exists and can be written, or use another store",
         Some(ErrorCode::SystemIoFailure) => {
             "the file system failed: see its space and state, and run the same command again"
         }

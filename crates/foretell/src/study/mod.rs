@@ -15,6 +15,7 @@ mod latencies;
 mod leaderboard;
 mod merge;
 mod objective;
+mod plan;
 mod reference;
 mod scoring;
 mod settings;
@@ -32,6 +33,7 @@ pub use evaluations::given_value;
 pub use leaderboard::Leaderboard;
 pub use merge::merge;
 pub use objective::Objective;
+pub use plan::{Plan, plan};
 pub use settings::{AUTO, SEEDS, Settings};
 pub use shard::Shard;
 #[cfg(feature = "train")]
@@ -135,6 +137,12 @@ const TIMED: u64 = 2;
 const EXACT: usize = 10;
 
 impl Settings {
+    /// How many candidates a study has in the end: the budget or what is planned, the size of the space at most.
+    fn candidates(&self, planned: u64, size: u64) -> u64 {
+        let total = self.budget.unwrap_or(planned).min(size);
+        self.shard.map_or(total, |shard| shard.share(total))
+    }
+
     /// The same with the algorithm that [`AUTO`] stands for, and the best networks where they are known exactly.
     fn resolved(&self, watch: &dyn Watch) -> (Self, Option<Vec<Architecture>>) {
         let with = |algorithm: &str| Settings { algorithm: algorithm.to_owned(), ..self.clone() };
@@ -201,10 +209,11 @@ pub fn run(
         models: context.models(),
         digest,
     };
-    let total = settings.budget.unwrap_or_else(|| searcher.planned()).min(context.size());
-    let total = settings.shard.map_or(total, |shard| shard.share(total));
+    let total = settings.candidates(searcher.planned(), context.size());
     let purpose = settings.shard.map_or("search".to_owned(), |shard| format!("search {shard}"));
-    estimate(settings, &scorer, &context, &known, total, watch);
+    if let Some(estimate) = estimate(settings, &scorer, &context, &known, total) {
+        watch.estimated(&estimate);
+    }
     let mut progress = Progress { done: 0, total, rejected: 0, failed: 0, best: None };
     let mut known = known.into_iter();
     let mut told: Vec<Told<Architecture>> = Vec::new();
@@ -260,18 +269,17 @@ pub fn run(
     Ok(Summary { name, stopped, progress, resumed, hash, answer, previous })
 }
 
-/// Says how long scoring will take, where it takes passes: by candidates known from before, else by two that are timed.
+/// How long scoring will take, where it takes passes: by candidates known from before, else by two that are timed.
 fn estimate(
     settings: &Settings,
     scorer: &Scorer,
     context: &StudyContext,
     known: &[Trial],
     total: u64,
-    watch: &dyn Watch,
-) {
+) -> Option<Estimate> {
     let left = total.saturating_sub(known.len() as u64);
     if left <= TIMED || !scorer.requests().iter().any(|request| request.about().drawn()) {
-        return;
+        return None;
     }
     let seconds_each = match known {
         [] => {
@@ -289,7 +297,7 @@ fn estimate(
             sum / known.len() as f64 * settings.draws() as f64
         }
     };
-    watch.estimated(&Estimate { candidates: left, seconds_each, threads: rayon::current_num_threads() });
+    Some(Estimate { candidates: left, seconds_each, threads: rayon::current_num_threads() })
 }
 
 fn conflict(name: &str, stored: &Value, wanted: &Value) -> Error {

@@ -22,7 +22,7 @@ impl Shard {
         match parts {
             Some((index, of)) if (1..=of).contains(&index) && of <= 100_000 => Ok(Shard { index, of }),
             _ => Err(Error::input(
-                "--shard",
+                "shard",
                 format!("'{text}' is not such as 3/16: the third of sixteen parts"),
             )),
         }

@@ -23,7 +23,7 @@ fn report(benchmark: &Benchmark, target: &str, proxies: &str) -> Report {
     let mut requests = Request::parse_list(proxies).unwrap();
     requests.extend(baselines(benchmark, &requests).unwrap());
     let scorer = Scorer::new(requests, Options::default());
-    evaluate(benchmark, benchmark.column(target).unwrap(), &scorer, &settings, &|| {})
+    evaluate(benchmark, benchmark.column(target).unwrap(), &scorer, &settings, &|| {}).unwrap()
 }
 
 fn of<'r>(report: &'r Report, name: &str) -> &'r Agreement {

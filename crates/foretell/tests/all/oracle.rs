@@ -417,7 +417,7 @@ fn proxies(folder: &Path, architecture: &Architecture, rng: &mut Rng) {
         inputs: Some(inputs),
         ..Default::default()
     };
-    let scorer = Scorer::new(names.map(|name| Request::parse(name).unwrap()).into(), options);
+    let scorer = Scorer::new(names.map(|name| Request::parse(name).unwrap()), options);
     let scored = scorer.score(architecture, 0, &mut Default::default());
     let scores: serde_json::Map<String, Value> = names
         .iter()

@@ -387,7 +387,7 @@ fn shipped_benchmarks_are_sound() {
             "{least} to {most}"
         );
         let scorer = Scorer::new(vec![Request::parse("params").unwrap()], Options::default());
-        let report = evaluate(&table, target, &scorer, &Settings::default(), &|| ());
+        let report = evaluate(&table, target, &scorer, &Settings::default(), &|| ()).unwrap();
         let noise = report.noise.unwrap();
         assert_eq!(noise.networks, count / 10);
         let (tau, ceiling) = (report.proxies[0].kendall.unwrap(), noise.ceiling.unwrap());

@@ -232,7 +232,7 @@ pub fn check(case: &Case, precision: Precision) -> usize {
             ..Options::default()
         };
         let scorer = Scorer::new(
-            table.iter().map(|(_, request, _)| Request::parse(request).unwrap()).collect(),
+            table.iter().map(|(_, request, _)| Request::parse(request).unwrap()),
             options,
         );
         let scores = scorer.score(&architecture, 0, &mut Workers::default()).scores;

@@ -1,11 +1,9 @@
 //! `foretell train`, `benchmark build`, `verify` and `search --evaluate train` as users meet them: killed and continued.
 
-mod support;
-
+use crate::support::Folder;
 use serde_json::Value;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use support::Folder;
 
 /// A folder with a text to train on and a space of small networks.
 fn folder() -> Folder {
@@ -107,7 +105,7 @@ fn an_interrupted_run_resumes_where_it_stopped() {
 fn the_demonstration_learns() {
     let folder = folder();
     let text = folder.ok("train --demo --with steps=12 --with batch=4 --with validate_every=6");
-    for part in ["parameters", "validation      loss", "perplexity", "a second", "weights.safetensors"] {
+    for part in ["parameters", "validation      loss", "perplexity", "per second", "weights.safetensors"] {
         assert!(text.contains(part), "{part:?} is not in: {text}");
     }
 }

@@ -1,9 +1,7 @@
 //! `foretell discover` and `calibrate` in a fresh folder: a table of 30 made-up networks, a formula, a proxy file, a search.
 
-mod support;
-
+use crate::support::Folder;
 use serde_json::{Value, json};
-use support::Folder;
 
 fn folder() -> Folder {
     let folder = Folder::new();

@@ -1,11 +1,9 @@
 //! The real binary in a fresh folder: what it prints, where, and with which exit code.
 
-mod support;
-
+use crate::support::Folder;
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
-use support::Folder;
 
 fn run_with(folder: &Folder, arguments: &str, input: &str) -> Output {
     let mut child = folder.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
@@ -51,7 +49,7 @@ fn without_arguments_the_help_shows_examples() {
         "Examples:",
         "foretell spaces autoformer-tiny",
         "foretell sample gpt2",
-        "foretell bench gpt2-wikitext103",
+        "foretell bench gpt2-pentateuch",
     ] {
         assert!(help.contains(part), "{help}");
     }
@@ -97,7 +95,7 @@ fn samples_are_counted_and_lie_inside_the_limits() {
 }
 
 #[test]
-fn a_file_of_ones_own_works_in_every_command() {
+fn a_space_file_works_in_every_command() {
     let folder = Folder::new();
     folder.write(
         "mine.toml",
@@ -228,7 +226,7 @@ const SMALL: &str = r#"{"family": "vit", "image_size": 16, "patch_size": 4, "num
 "#;
 
 #[test]
-fn scores_have_the_agreed_shape_and_are_remembered() {
+fn scores_have_the_agreed_shape_and_are_cached() {
     let folder = Folder::new();
     folder.write("a.json", SMALL);
     let first = lines(&folder.ok("score a.json --json --proxies all"));
@@ -333,14 +331,7 @@ fn scoring_mistakes_are_named() {
 fn an_interrupt_stops_at_once() {
     let folder = Folder::new();
     folder.write("a.json", &folder.ok("sample autoformer-tiny -n 40 --json"));
-    let mut child = Command::new(env!("CARGO_BIN_EXE_foretell"))
-        .args(["score", "a.json", "--proxies", "grasp,ntkt", "--json"])
-        .current_dir(&folder.0)
-        .env("FORETELL_CACHE", folder.0.join("cache"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = folder.command("score a.json --proxies grasp,ntkt --json").spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(1500));
     let start = std::time::Instant::now();
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
@@ -353,13 +344,7 @@ fn an_interrupt_stops_at_once() {
 #[test]
 fn a_reader_that_leaves_is_no_error() {
     let folder = Folder::new();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_foretell"))
-        .args(["sample", "autoformer-tiny", "-n", "20000", "--json"])
-        .current_dir(&folder.0)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = folder.command("sample autoformer-tiny -n 20000 --json").spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));

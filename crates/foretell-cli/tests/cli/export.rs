@@ -1,11 +1,9 @@
 //! `foretell export` as users meet it: what is written, where, and what is never touched.
 
-mod support;
-
+use crate::support::Folder;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
-use support::Folder;
 
 fn names(folder: &Folder, inner: &str) -> Vec<String> {
     let entries = std::fs::read_dir(folder.0.join(inner)).unwrap();

@@ -2,14 +2,12 @@
 //!
 //! Chromium is spoken to through its pipe: JSON messages that end with a zero byte, no port, no further crate.
 
-mod support;
-
+use crate::support::Folder;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use support::Folder;
 
 #[test]
 fn a_report_is_replaced_and_nothing_else_is() {
@@ -27,7 +25,7 @@ fn a_report_is_replaced_and_nothing_else_is() {
         assert!(folder.read(&format!("charts/{chart}.svg")).starts_with("<svg xmlns"));
     }
     std::fs::write(folder.0.join("notes.html"), "mine").unwrap();
-    folder.fails(&["report", "../s", "-o", "notes.html"], 2, "say --force");
+    folder.fails(&["report", "../s", "-o", "notes.html"], 2, "--force");
     assert_eq!(folder.read("notes.html"), "mine");
     folder.ok(&["report", "../s", "-o", "notes.html", "--force"]);
     assert_eq!(folder.read("notes.html"), page);

@@ -1,8 +1,7 @@
 //! The real binary in a folder of its own.
-#![allow(dead_code, reason = "no test needs all of it")]
 
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -52,6 +51,28 @@ impl Folder {
         std::fs::write(self.0.join(name), text).unwrap();
     }
 
+    /// Writes a file and the folders it is in.
+    pub fn write_in(&self, name: &str, text: &str) {
+        std::fs::create_dir_all(self.0.join(name).parent().unwrap()).unwrap();
+        self.write(name, text);
+    }
+
+    /// The names of all files in the folder and below, with their sizes.
+    pub fn listing(&self) -> Vec<(PathBuf, u64)> {
+        fn add(folder: &Path, listing: &mut Vec<(PathBuf, u64)>) {
+            for entry in std::fs::read_dir(folder).unwrap().flatten() {
+                match entry.metadata().unwrap() {
+                    inner if inner.is_dir() => add(&entry.path(), listing),
+                    file => listing.push((entry.path(), file.len())),
+                }
+            }
+        }
+        let mut listing = Vec::new();
+        add(&self.0, &mut listing);
+        listing.sort();
+        listing
+    }
+
     pub fn bytes(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
@@ -60,13 +81,22 @@ impl Folder {
         String::from_utf8(self.bytes(name)).unwrap()
     }
 
-    /// The program in this folder, with a cache of its own and none of the user's settings.
+    /// The program in this folder, with its own home and cache and none of the user's settings.
     pub fn command<W: Words + ?Sized>(&self, arguments: &W) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
         command.args(arguments.words()).current_dir(&self.0).env("FORETELL_CACHE", self.0.join("cache"));
         command.env_remove("FORETELL_STORE").env_remove("FORETELL_BENCHMARKS");
+        self.at_home(&mut command);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
+    }
+
+    /// Keeps the user's config, cache and data away.
+    pub fn at_home(&self, command: &mut Command) {
+        command.env("HOME", self.0.join("home"));
+        for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"] {
+            command.env_remove(name);
+        }
     }
 
     pub fn run<W: Words + ?Sized>(&self, arguments: &W) -> Output {
@@ -89,6 +119,15 @@ impl Folder {
     #[track_caller]
     pub fn json(&self, arguments: &str) -> Value {
         serde_json::from_str(self.ok(&format!("{arguments} --json")).lines().next().unwrap()).unwrap()
+    }
+
+    /// What a command that succeeds writes to stderr.
+    #[track_caller]
+    pub fn said<W: Words + ?Sized>(&self, arguments: &W) -> String {
+        let output = self.run(arguments);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{}: {error}", arguments.words().join(" "));
+        error
     }
 
     #[track_caller]

@@ -1,11 +1,9 @@
 //! `foretell search` as users meet it: killed, interrupted, on any number of threads, twice at once.
 
-mod support;
-
+use crate::support::Folder;
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use support::Folder;
 
 fn remove(folder: &Folder, store: &str) {
     for side in ["", "-wal", "-shm"] {
@@ -28,7 +26,7 @@ fn the_default_ends_with_a_proved_winner_and_what_to_do_next() {
         "best uniform network",
         "uniform, nearest in size",
         "mlp_ratio",
-        "warning: no table of trained vit networks",
+        "warning: there is no table of trained vit networks",
         "Next:",
         "foretell best",
         "dss++",
@@ -48,7 +46,7 @@ fn the_default_ends_with_a_proved_winner_and_what_to_do_next() {
     assert!(count["params"]["total"].as_u64().unwrap() <= 6_000_000);
     assert_eq!(folder.json(&format!("show {name} -n 3"))["architecture"]["id"], count["id"]);
     assert!(folder.ok(&format!("show {name}")).contains("hash"));
-    assert!(folder.ok("verify-store").contains("10 candidates, all as written"));
+    assert!(folder.ok("verify-store").contains("10 candidates, all intact"));
     // The same command again scores nothing and gives the same answer.
     let again = folder.json("search");
     assert_eq!((&again["resumed"], &again["trials"]), (&10.into(), &10.into()));

@@ -1,9 +1,7 @@
 //! Whatever kind of study it is, every command names the same winner.
 
-mod support;
-
+use crate::support::Folder;
 use serde_json::Value;
-use support::Folder;
 
 const SMALL: &str = "name = \"small\"\nfamily = \"vit\"\n[fixed]\nimage_size = 32\npatch_size = 8\nnum_classes = 10\n[choices]\n\
                      embed_dim = [48, 64]\ndepth = [3, 4, 5]\nnum_heads = [2, 4]\nmlp_ratio = [2.0, 3.0, 4.0]\n";

@@ -1,0 +1,15 @@
+//! The real binary, as users meet it. One executable, so that it is linked once.
+
+mod basics;
+mod config;
+mod discover;
+mod export;
+mod help;
+mod modes;
+mod report;
+mod search;
+mod support;
+mod terminal;
+mod training;
+mod usage;
+mod winner;

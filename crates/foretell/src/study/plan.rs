@@ -1,0 +1,75 @@
+//! What a study would do, found without doing it.
+
+use super::context::StudyContext;
+use super::{Estimate, Objective, Settings, conflict, estimate};
+use crate::architecture::Architecture;
+use crate::error::Result;
+use crate::score::{Options, Scorer};
+use crate::search;
+use crate::store::Store;
+
+/// What [`run`](super::run) would do with the same arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The study's name.
+    pub name: String,
+    /// The algorithm that would search.
+    pub algorithm: String,
+    /// Candidates in the end, as far as the algorithm knows.
+    pub candidates: u64,
+    /// Candidates that the store holds already.
+    pub stored: u64,
+    /// How long the others would take, where they take passes.
+    pub estimate: Option<Estimate>,
+}
+
+/// Checks everything that can be checked before a search; `store` is only read. Latencies are not measured, so a limit on
+/// them is not checked. Where scores take passes, two candidates are timed.
+pub fn plan(
+    settings: &Settings,
+    options: Options,
+    store: Option<&Store>,
+    name: Option<&str>,
+) -> Result<Plan> {
+    settings.check()?;
+    let (settings, solution) = settings.resolved(&());
+    let searcher = search::parse::<Architecture>(&settings.algorithm)?;
+    let config = settings.config()?;
+    let scorer = Scorer::new(Objective::requests(&settings.objectives)?, options);
+    let context = StudyContext::new(&settings, &scorer, solution, &())?;
+    let name = settings.full_name(name)?;
+    let mut known = Vec::new();
+    if let Some((store, study)) = store.and_then(|store| Some((store, store.find(&name).transpose()?))) {
+        let study = study?;
+        if study.config != config {
+            return Err(conflict(&name, &study.config, &config));
+        }
+        known = store.trials(&study)?.0;
+    }
+    let candidates = settings.candidates(searcher.planned(), context.size());
+    let estimate = estimate(&settings, &scorer, &context, &known, candidates);
+    let stored = known.len() as u64;
+    Ok(Plan { name, algorithm: settings.algorithm.clone(), candidates, stored, estimate })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space;
+
+    #[test]
+    fn a_plan_is_what_the_search_does() {
+        let settings =
+            Settings { budget: Some(12), ..Settings::new(space::preset("gpt2").unwrap(), "random", "nsc") };
+        let mut store = Store::memory().unwrap();
+        let first = plan(&settings, Options::default(), Some(&store), None).unwrap();
+        assert!(store.studies().unwrap().is_empty(), "a plan writes nothing");
+        let done = super::super::run(&settings, Options::default(), &mut store, None, "", &()).unwrap();
+        assert_eq!((&first.name, first.candidates, first.stored), (&done.name, done.progress.done, 0));
+        let again = plan(&settings, Options::default(), Some(&store), None).unwrap();
+        assert_eq!((again.stored, again.estimate), (12, None));
+        let other = Settings { seed: 1, ..settings };
+        let refused = plan(&other, Options::default(), Some(&store), Some(&done.name)).unwrap_err();
+        assert!(refused.to_string().contains("other settings"), "{refused}");
+    }
+}
