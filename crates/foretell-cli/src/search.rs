@@ -11,7 +11,9 @@ use foretell::proxy::Request;
 use foretell::score::Options;
 use foretell::space;
 use foretell::store::Store;
-use foretell::study::{self, LatencyModel, Objective, Reason, ReferenceKind, Settings, Summary, View};
+use foretell::study::{
+    self, LatencyModel, Objective, Reason, ReferenceKind, Settings, Study, StudyBuilder, View,
+};
 use serde_json::json;
 use std::path::Path;
 
@@ -32,7 +34,13 @@ pub fn run(args: &Search, json: bool) -> Result<u8> {
     let mut store = Store::open(&path)?;
     let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
     let watch = Searching::new();
-    let summary = study::run(&settings, options, &mut store, args.name.as_deref(), &command, &watch)?;
+    let summary = StudyBuilder::from(settings.clone())
+        .scoring(options)
+        .in_store(&mut store)
+        .name(args.name.as_deref())
+        .command(&command)
+        .watch(&watch)
+        .run()?;
     watch.finish();
     let view = View::load(&store, &summary.name)?;
     output::detail(format!(
@@ -58,8 +66,8 @@ pub fn run(args: &Search, json: bool) -> Result<u8> {
 
 /// Prints what the search would do.
 fn plan(args: &Search, settings: &Settings, options: Options, path: &Path, json: bool) -> Result<()> {
-    let store = if path.exists() { Some(Store::read(path)?) } else { None };
-    let plan = study::plan(settings, options, store.as_ref(), args.name.as_deref())?;
+    let builder = StudyBuilder::from(settings.clone()).scoring(options).store(path);
+    let plan = builder.name(args.name.as_deref()).plan()?;
     let left = plan.candidates.saturating_sub(plan.stored);
     if json {
         output::line(json!({
@@ -96,7 +104,7 @@ fn evaluations(args: &Search, settings: &Settings) -> Option<String> {
 }
 
 /// 3 if most candidates or all evaluations failed, 4 if no candidate is within the limits as measured.
-fn exit_code(view: &View, summary: &Summary) -> u8 {
+fn exit_code(view: &View, summary: &Study) -> u8 {
     let evaluations_failed =
         !view.evaluations.is_empty() && view.evaluations.iter().all(|row| row.value().is_none());
     match summary.answer.reason {
@@ -112,7 +120,6 @@ fn settings(args: &Search) -> Result<Settings> {
     let proxy = crate::scoring::written(&args.proxy)?;
     let objectives: Vec<Objective> =
         asked.iter().map(|text| Objective::parse(text, &proxy)).collect::<Result<_>>()?;
-    Objective::requests(&objectives)?;
     let algorithm = args.algorithm.as_deref().unwrap_or(study::AUTO);
     if algorithm != study::AUTO {
         foretell::search::about(algorithm)?;
@@ -138,14 +145,14 @@ fn settings(args: &Search) -> Result<Settings> {
         evaluator,
         evaluate_top: args.evaluator.evaluate_top,
         retry_failed: args.evaluator.retry_failed,
-        ..Settings::new(space, "", "")
+        ..Settings::new(space)
     })
 }
 
 /// How well the scores rank trained networks, by tables of these.
 pub fn evidence(view: &View, data: Option<&Path>) -> Result<Vec<(String, Vec<Evidence>)>> {
     let family = view.settings.space.definition().family;
-    let requests = Objective::requests(view.objectives())?;
+    let requests = Objective::requests(view.objectives());
     requests
         .iter()
         .map(|request| Ok((request.label().to_owned(), of_score(family, request, data)?)))
@@ -183,7 +190,7 @@ pub fn print_evidence(family: &str, score: &str, evidence: &[Evidence]) {
     }
 }
 
-fn print_json(view: &View, summary: &Summary, evidence: &[(String, Vec<Evidence>)]) -> Result<()> {
+fn print_json(view: &View, summary: &Study, evidence: &[(String, Vec<Evidence>)]) -> Result<()> {
     let mut object = match view.winner() {
         Some(winner) => studies::object(view, winner)?,
         None => json!({"winner": false, "trial": null}),
@@ -208,7 +215,7 @@ fn print_json(view: &View, summary: &Summary, evidence: &[(String, Vec<Evidence>
     Ok(())
 }
 
-fn print(view: &View, summary: &Summary, evidence: &[(String, Vec<Evidence>)]) -> Result<()> {
+fn print(view: &View, summary: &Study, evidence: &[(String, Vec<Evidence>)]) -> Result<()> {
     let progress = &summary.progress;
     let resumed = if summary.resumed > 0 {
         format!(" ({} of them in earlier runs)", summary.resumed)
@@ -245,7 +252,7 @@ fn print(view: &View, summary: &Summary, evidence: &[(String, Vec<Evidence>)]) -
 }
 
 /// What a larger budget changed.
-fn print_news(view: &View, summary: &Summary) {
+fn print_news(view: &View, summary: &Study) {
     let Some(before) = summary.previous.as_ref().and_then(|answer| answer.winner) else { return };
     let new = summary.progress.done.saturating_sub(summary.resumed);
     if new == 0 {

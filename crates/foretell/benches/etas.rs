@@ -4,10 +4,9 @@
 //! `cargo bench --bench etas -- [seeds]`; 3 if nothing is said.
 
 use foretell::data::{Data, Tokeniser};
-use foretell::score::Options;
 use foretell::space::{self, Bound, Limits};
 use foretell::store::{Evaluation, Store};
-use foretell::study::{self, Settings, Trained, Watch};
+use foretell::study::{self, Settings, StudyBuilder, Trained, Watch};
 use foretell::train::Recipe;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -50,10 +49,15 @@ fn main() {
                 limits: Limits { params, ..Limits::default() },
                 seed,
                 evaluator: Some(evaluator.clone()),
-                ..Settings::new(space.clone(), &format!("etas[{plan},ranked={ranked}]"), proxy)
+                ..Settings::new(space.clone())
+                    .search(&format!("etas[{plan},ranked={ranked}]"), proxy)
+                    .unwrap()
             };
             let (losses, start) = (Losses::default(), Instant::now());
-            study::run(&settings, Options::default(), &mut Store::memory().unwrap(), None, "", &losses)
+            StudyBuilder::from(settings.clone())
+                .in_store(&mut Store::memory().unwrap())
+                .watch(&losses)
+                .run()
                 .unwrap();
             let losses = losses.0.into_inner().expect("no holder panics");
             let mut best = f64::INFINITY;

@@ -35,6 +35,7 @@ pub mod discover;
 pub mod export;
 pub mod hub;
 pub mod latency;
+pub mod prelude;
 #[cfg(feature = "report")]
 pub mod report;
 pub mod search;

@@ -3,6 +3,7 @@
 mod basics;
 mod config;
 mod discover;
+mod docs;
 mod export;
 mod help;
 mod modes;

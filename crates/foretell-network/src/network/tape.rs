@@ -244,7 +244,7 @@ impl<'w, S: Scalar> Tape<'w, S> {
     }
 
     /// Marks the embedded input, replaced if that was asked for. Its gradient reaches the original unchanged.
-    pub(super) fn embedded(&mut self, x: Value) -> Value {
+    pub fn embedded(&mut self, x: Value) -> Value {
         let y = match self.embedding.take() {
             None => x,
             Some(embedding) => {
@@ -260,7 +260,7 @@ impl<'w, S: Scalar> Tape<'w, S> {
     }
 
     /// Marks the output of a block, and gives what enters the next.
-    pub(super) fn block(&mut self, index: usize, x: Value) -> Value {
+    pub fn block(&mut self, index: usize, x: Value) -> Value {
         self.mark(Mark::Block(index as u32), x);
         if !self.apart {
             return x;

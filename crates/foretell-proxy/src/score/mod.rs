@@ -166,6 +166,11 @@ impl Scorer {
         Scorer { executor, ..self }
     }
 
+    /// Bytes that one pass may take.
+    pub fn memory(&self) -> Option<u64> {
+        self.options.memory
+    }
+
     /// The token that stops it.
     pub fn cancel(&self) -> &CancelToken {
         &self.options.cancel
@@ -431,8 +436,7 @@ impl Scorer {
     /// What candidates are ranked by: the score; within a set or drawn with several seeds, the mean over seeds of ranks.
     pub fn order(&self, request: usize, column: &[&Cell]) -> Vec<Result<f64>> {
         let request = &self.requests[request];
-        let failure =
-            |cell: &Cell| cell.scores.iter().find_map(|score| score.as_ref().err().cloned());
+        let failure = |cell: &Cell| cell.scores.iter().find_map(|score| score.as_ref().err().cloned());
         let whole: Vec<usize> = (0..column.len()).filter(|i| failure(column[*i]).is_none()).collect();
         let seeds = whole.first().map_or(0, |i| column[*i].scores.len());
         let mut sums = vec![0.0; whole.len()];

@@ -2,10 +2,9 @@
 
 use foretell::architecture::Architecture;
 use foretell::proxy::Request;
-use foretell::score::Options;
 use foretell::space::{self, Bound, Grid, Limits, Size, Space};
 use foretell::store::Store;
-use foretell::study::{self, Settings};
+use foretell::study::{Settings, StudyBuilder};
 use num_bigint::BigUint;
 use std::sync::Arc;
 
@@ -77,10 +76,10 @@ impl Case {
             limits: self.limits,
             seed,
             budget: Some(budget),
-            ..Settings::new(self.space.clone(), algorithm, self.score)
+            ..Settings::new(self.space.clone()).search(algorithm, self.score).unwrap()
         };
         let mut store = Store::memory().expect("memory holds a store");
-        let done = study::run(&settings, Options::default(), &mut store, None, "", &());
+        let done = StudyBuilder::from(settings.clone()).in_store(&mut store).run();
         let done = done.unwrap_or_else(|error| panic!("{} by {algorithm}: {error}", self.space.name()));
         done.progress.best.map_or(f64::NEG_INFINITY, |(_, value)| value)
     }

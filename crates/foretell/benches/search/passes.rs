@@ -2,10 +2,9 @@
 //!
 //! DSS++ ranks within a set, so the candidates of both searches are ranked together.
 
-use foretell::score::Options;
 use foretell::space::{self, Bound, Limits};
 use foretell::store::{Ranks, Store, Trial};
-use foretell::study::{self, Leaderboard, Settings};
+use foretell::study::{Leaderboard, Settings, StudyBuilder};
 use std::time::Instant;
 
 /// Candidates of memetic; random search gets ten times as many.
@@ -24,10 +23,10 @@ fn trials(preset: &str, share: u64, score: &str, algorithm: &str, seed: u64, bud
         limits: Limits { params: bound, ..Limits::default() },
         seed,
         budget: Some(budget),
-        ..Settings::new(space, algorithm, score)
+        ..Settings::new(space).search(algorithm, score).unwrap()
     };
     let mut store = Store::memory().expect("memory holds a store");
-    let run = study::run(&settings, Options::default(), &mut store, Some("bench"), "", &());
+    let run = StudyBuilder::from(settings.clone()).in_store(&mut store).name("bench").run();
     run.unwrap_or_else(|error| panic!("{preset} by {algorithm}: {error}"));
     let study = store.find("bench").expect("it is readable").expect("it was just made");
     store.trials(&study).expect("it is readable").0
@@ -52,7 +51,8 @@ pub fn run() {
             let start = Instant::now();
             let memetic = trials(preset, share, score, "memetic", seed, BUDGET);
             let random = trials(preset, share, score, "random", seed, 10 * BUDGET);
-            let settings = Settings::new(space::preset(preset).expect("a preset"), "random", score);
+            let settings =
+                Settings::new(space::preset(preset).expect("a preset")).search("random", score).unwrap();
             let (ours, theirs) = places(&settings, &memetic, &random);
             let seconds = start.elapsed().as_secs_f64();
             println!(

@@ -1,10 +1,9 @@
 //! A T-Razor search: block-wise evolution of autoformer-tiny by DSS++ on all cores. Prints wall time, candidates per second
 //! and resident memory over the run. The paper took 0.4 days of a V100 for 8,000 candidates.
 
-use foretell::score::Options;
 use foretell::space;
 use foretell::store::Store;
-use foretell::study::{self, Progress, Settings, Watch};
+use foretell::study::{Progress, Settings, StudyBuilder, Watch};
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -41,11 +40,11 @@ fn resident() -> u64 {
 pub fn run(candidates: u64) {
     let settings = Settings {
         budget: Some(candidates),
-        ..Settings::new(space::preset("autoformer-tiny").unwrap(), "block-wise", "dss++")
+        ..Settings::new(space::preset("autoformer-tiny").unwrap()).search("block-wise", "dss++").unwrap()
     };
     let log = Log { start: Instant::now(), eighths: Mutex::new(0) };
     let mut store = Store::memory().unwrap();
-    let summary = study::run(&settings, Options::default(), &mut store, None, "", &log).unwrap();
+    let summary = StudyBuilder::from(settings.clone()).in_store(&mut store).watch(&log).run().unwrap();
     let seconds = log.start.elapsed().as_secs_f64();
     println!(
         "{} candidates in {seconds:.1} s on {} threads, {:.2} a second, {} failed",

@@ -119,9 +119,7 @@ impl Statistics {
                     Network { lists: lists.expect("every network scored was seen"), id: id.clone() };
                 if let Some((writer, path)) = &mut writer {
                     let bytes = encoded(&network);
-                    writer
-                        .write_all(&bytes)
-                        .map_err(|source| Error::write(path.to_path_buf(), source))?;
+                    writer.write_all(&bytes).map_err(|source| Error::write(path.to_path_buf(), source))?;
                 }
                 known.insert(id, network);
             }

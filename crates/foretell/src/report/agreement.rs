@@ -57,7 +57,7 @@ fn columns(subject: &Subject) -> (Vec<Column>, Vec<Column>) {
     ];
     for (place, kind) in subject.objectives.iter().enumerate() {
         match kind {
-            Objective::Proxy(label) => scores.push((label.clone(), objective(place))),
+            Objective::Proxy(request) => scores.push((request.label().to_owned(), objective(place))),
             Objective::Params | Objective::Flops => {}
             cost => others.push((cost.to_string(), objective(place))),
         }

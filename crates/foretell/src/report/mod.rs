@@ -153,7 +153,7 @@ impl Subject<'_> {
     /// The name of an objective, with its unit.
     fn axis(&self, objective: usize) -> String {
         match &self.objectives[objective] {
-            Objective::Proxy(label) => label.clone(),
+            Objective::Proxy(request) => request.label().to_owned(),
             Objective::Params => "parameters".into(),
             Objective::Flops => "multiply-adds".into(),
             Objective::Memory => "memory (MB)".into(),

@@ -2,7 +2,6 @@
 
 use super::Subject;
 use super::text::escape;
-use crate::proxy::Request;
 use crate::space;
 use crate::study::{Objective, SEEDS};
 use serde_json::Value;
@@ -19,7 +18,7 @@ pub(super) fn command(subject: &Subject, algorithm: &str) -> String {
         words.push(format!("--objective {}", quoted(&objective.to_string())));
     }
     if let [Objective::Proxy(label)] = subject.objectives {
-        words[2] = format!("--proxy {}", quoted(label));
+        words[2] = format!("--proxy {}", quoted(label.label()));
     }
     words.push(format!("--algorithm {}", quoted(algorithm)));
     for (key, value) in config["limits"].as_object().into_iter().flatten() {
@@ -39,7 +38,7 @@ pub(super) fn command(subject: &Subject, algorithm: &str) -> String {
 /// Whether an objective depends on draws of weights or inputs.
 fn is_drawn(objective: &Objective) -> bool {
     match objective {
-        Objective::Proxy(label) => Request::parse(label).is_ok_and(|request| request.about().drawn()),
+        Objective::Proxy(request) => request.about().drawn(),
         _ => false,
     }
 }

@@ -4,7 +4,6 @@ use super::Subject;
 use super::markup::terms;
 use super::text::{escape, grouped};
 use crate::error::Result;
-use crate::proxy::Request;
 use crate::search;
 use crate::space::Size;
 use crate::study::Objective;
@@ -68,11 +67,11 @@ impl Subject<'_> {
 /// An objective in words, in markup.
 fn objective_text(objective: &Objective) -> Result<String> {
     Ok(match objective {
-        Objective::Proxy(label) => {
-            let about = Request::parse(label)?.about();
+        Objective::Proxy(request) => {
+            let about = request.about();
             format!(
                 "maximise <b>{}</b>: {} <code>{}</code>{}",
-                escape(label),
+                escape(request.label()),
                 escape(about.sentence),
                 escape(about.formula),
                 cited(about.paper)

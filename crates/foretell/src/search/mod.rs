@@ -201,7 +201,8 @@ static BROUGHT: RwLock<Vec<Brought>> = RwLock::new(Vec::new());
 /// searcher that is known already is not added again; one with the name of another is refused.
 pub fn register<P: Clone + Send + 'static, S: Build<P>>(about: &'static About) -> Result<()> {
     let mut brought = BROUGHT.write().expect("no holder panics");
-    let mut known = builtin::<()>().into_iter().map(|entry| entry.about).chain(brought.iter().map(|(card, _)| *card));
+    let mut known =
+        builtin::<()>().into_iter().map(|entry| entry.about).chain(brought.iter().map(|(card, _)| *card));
     match known.find(|card| card.name == about.name) {
         Some(card) if std::ptr::eq(card, about) => Ok(()),
         Some(_) => Err(Error::input(about.name, "is the name of another algorithm: choose another")),
@@ -278,7 +279,8 @@ pub fn about(text: &str) -> Result<&'static About> {
     let (name, _) = catalogue::bracketed(text)?;
     let brought = BROUGHT.read().expect("no holder panics");
     let own = brought.iter().map(|(card, _)| *card);
-    let cards: Vec<&'static About> = builtin::<()>().into_iter().map(|entry| entry.about).chain(own).collect();
+    let cards: Vec<&'static About> =
+        builtin::<()>().into_iter().map(|entry| entry.about).chain(own).collect();
     catalogue::find("algorithm", name, &cards, |card| card.name)
 }
 

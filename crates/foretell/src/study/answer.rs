@@ -217,7 +217,7 @@ mod tests {
             }
         };
         let trials: Vec<Trial> = values.iter().enumerate().map(trial).collect();
-        let objectives = [Objective::Proxy("nsc".into()), Objective::Params];
+        let objectives = [Objective::proxy("nsc").unwrap(), Objective::Params];
         Leaderboard::new(&objectives, &Ranks::of(&trials).unwrap()).unwrap()
     }
 
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn limits_come_first_then_evaluations_then_the_objective() {
         let leaderboard = leaderboard(&[(5.0, 1.0), (4.0, 1.0), (3.0, 1.0), (3.0, 1.0)]);
-        let objectives = [Objective::Proxy("nsc".into())];
+        let objectives = [Objective::proxy("nsc").unwrap()];
         let limits = [("prefill".to_owned(), 0.02)];
         let decide = |evaluations: &[Evaluation], measurements: &[Measurement]| {
             let facts = Facts {
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn several_objectives_are_won_by_the_knee() {
         let leaderboard = leaderboard(&[(1.0, 1.0), (3.0, 2.0), (4.0, 4.0), (2.0, 3.0)]);
-        let objectives = [Objective::Proxy("nsc".into()), Objective::Params];
+        let objectives = [Objective::proxy("nsc").unwrap(), Objective::Params];
         let facts = Facts {
             objectives: &objectives,
             leaderboard: &leaderboard,

@@ -1,10 +1,10 @@
 //! Random search beside a study: what the same number of blind draws would have found.
 
-use super::{Objective, Settings, run};
+use super::{Objective, Settings, StudyBuilder};
 use crate::error::Result;
 use crate::proxy::Request;
-use crate::score::Options;
 use crate::store::{Store, Study, Trial};
+use std::sync::Arc;
 
 /// What random search found in the same space, for the same objectives, under the same limits.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,12 +51,12 @@ impl Baseline {
             budget: Some(study.trials),
             ..Settings::of(&study.config)?
         };
-        let costly = |request: &Request| request.about().drawn() || request.is_set_score();
-        if Objective::requests(&settings.objectives)?.iter().any(costly) {
+        let costly = |request: &Arc<Request>| request.about().drawn() || request.is_set_score();
+        if Objective::requests(&settings.objectives).iter().any(costly) {
             return Ok(Baseline::Absent);
         }
         let mut memory = Store::memory()?;
-        let summary = run(&settings, Options::default(), &mut memory, None, "", &())?;
+        let summary = StudyBuilder::from(settings).in_store(&mut memory).run()?;
         let drawn = memory.find(&summary.name)?.map(|study| memory.trials(&study)).transpose()?;
         Ok(Baseline::Drawn(drawn.map(|(trials, _)| trials).unwrap_or_default()))
     }

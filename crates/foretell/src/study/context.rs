@@ -13,7 +13,6 @@ use crate::architecture::Architecture;
 use crate::error::{Error, Result};
 use crate::latency::{Model, Phase};
 use crate::proxy::{Request, Score};
-use crate::score::Scorer;
 use crate::search::{Nth, Operators, SearchContext, Told, Whole};
 use crate::seed::{Rng, Seed};
 use crate::space::{Limits, Size};
@@ -23,6 +22,7 @@ use constraints::Constraints;
 use operators::SpaceMoves;
 use rand::RngExt;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// How often a child is made anew before a random point takes its place: at a limit most children break it.
 const TRIES: usize = 1000;
@@ -64,18 +64,14 @@ pub(super) struct StudyContext<'s, 'e> {
 impl<'s, 'e> StudyContext<'s, 'e> {
     pub(super) fn new(
         settings: &'s Settings,
-        scorer: &'s Scorer,
         solution: Option<Vec<Architecture>>,
         watch: &'s dyn Watch,
     ) -> Result<Self> {
         let space = &*settings.space;
         let open = Limits { counter: settings.limits.counter, ..Limits::default() };
         let inside = (settings.limits != open).then(|| space.within(&settings.limits)).transpose()?;
-        let mut requests = scorer.requests().iter().map(|request| &**request);
-        let requests = settings.objectives.iter().map(|objective| match objective {
-            Objective::Proxy(_) => requests.next(),
-            _ => None,
-        });
+        let requests =
+            settings.objectives.iter().map(|objective| objective.request().map(|request| &**request));
         let context = StudyContext {
             operators: SpaceMoves::new(
                 Constraints { settings, ceilings: Ceilings::of(settings) },
@@ -218,8 +214,8 @@ impl<'s, 'e> StudyContext<'s, 'e> {
         let Some(grid) = self.operators.space.as_grid() else { return Vec::new() };
         let (limits, ceilings, models) = (&self.settings.limits, self.ceilings(), self.models());
         let keeps = |point: &Architecture| ceilings.keeps(point);
-        let (objective, request) = (&self.settings.objectives[0], self.requests[0]);
-        let best = known(objective, request, &models)
+        let objective = &self.settings.objectives[0];
+        let best = known(objective, &models)
             .and_then(|score| grid.best_uniform(limits, &keeps, &score).ok().flatten());
         let largest = grid.largest_uniform(limits, &keeps);
         best.map(|(_, point)| point).into_iter().chain(largest).collect()
@@ -398,11 +394,10 @@ impl SearchContext<Architecture> for StudyContext<'_, '_> {
 /// The value of networks in an objective, larger is better, where it is known without a pass.
 pub(super) fn known<'k>(
     objective: &'k Objective,
-    request: Option<&'k Request>,
     models: &'k [(Phase, Model)],
 ) -> Option<impl Fn(&Architecture) -> Result<f64> + Sync + 'k> {
-    let shape = |request: &&Request| !request.about().drawn() && !request.is_set_score();
-    let request = request.filter(|_| !objective.is_cost()).filter(shape);
+    let shape = |request: &&Arc<Request>| !request.about().drawn() && !request.is_set_score();
+    let request = objective.request().filter(shape);
     (request.is_some() || objective.is_cost()).then_some(move |point: &Architecture| {
         match (objective.cost(point, models), request) {
             (Some(cost), _) => Ok(-(cost as f64)),
@@ -427,8 +422,7 @@ pub(super) fn exact(
         Error::input(space.name(), "its networks cannot be counted, which an exact search needs")
     })?;
     let objective = &settings.objectives[0];
-    let requests = Objective::requests(&settings.objectives[..1])?;
-    let Some(score) = known(objective, requests.first(), models) else {
+    let Some(score) = known(objective, models) else {
         let message = "depends on more than the shape of a network, which an exact search needs: use nsc, zerolm, params \
                        or another score of the shape";
         return Err(Error::input(objective.to_string(), message));

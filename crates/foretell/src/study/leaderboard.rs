@@ -3,7 +3,6 @@
 use super::context::within;
 use super::objective::Objective;
 use crate::error::Result;
-use crate::proxy::Request;
 use crate::rank;
 use crate::store::Ranks;
 
@@ -25,17 +24,15 @@ pub struct Leaderboard {
 impl Leaderboard {
     /// The leaderboard of all trials of a study.
     pub fn new(objectives: &[Objective], ranks: &Ranks) -> Result<Self> {
-        let mut requests = Objective::requests(objectives)?.into_iter();
         let mut columns: Vec<Vec<f64>> = Vec::new();
         let succeeded: Vec<usize> = (0..ranks.len()).filter(|trial| !ranks.failed(*trial)).collect();
         for (place, objective) in objectives.iter().enumerate() {
-            let request = matches!(objective, Objective::Proxy(_)).then(|| requests.next()).flatten();
             let numbers = ranks.objective(place);
-            columns.push(match request.filter(Request::is_set_score) {
+            columns.push(match objective.request().filter(|request| request.is_set_score()) {
                 Some(request) => {
                     let parts =
                         |(trial, parts): (usize, &[f64])| (!ranks.failed(trial)).then(|| parts.to_vec());
-                    within(&request, &numbers.enumerate().map(parts).collect::<Vec<_>>())
+                    within(request, &numbers.enumerate().map(parts).collect::<Vec<_>>())
                 }
                 None => numbers.map(|numbers| numbers[0]).collect(),
             });
@@ -180,7 +177,7 @@ mod tests {
         ];
         let ranks = Ranks::of(&trials).unwrap();
         let leaderboard =
-            Leaderboard::new(&[Objective::Proxy("nsc".into()), Objective::Params], &ranks).unwrap();
+            Leaderboard::new(&[Objective::proxy("nsc").unwrap(), Objective::Params], &ranks).unwrap();
         assert_eq!((&leaderboard.best(9)[..], &leaderboard.front[..]), (&[4, 2, 1, 0][..], &[4, 2, 0][..]));
         assert_eq!(leaderboard.best(2), [4, 2]);
         assert!((leaderboard.hypervolume - 4.0 / 9.0).abs() < 1e-6, "{}", leaderboard.hypervolume);

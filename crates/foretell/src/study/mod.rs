@@ -7,6 +7,7 @@
 
 mod answer;
 mod baseline;
+mod builder;
 mod context;
 mod evaluate;
 mod evaluations;
@@ -28,12 +29,13 @@ mod view;
 
 pub use answer::{Answer, LatencyModel, Reason, Reference, ReferenceKind};
 pub use baseline::Baseline;
+pub use builder::{Candidate, Study, StudyBuilder};
 pub use evaluate::{Evaluator, External, Failure, Table, abandon, as_given};
 pub use evaluations::given_value;
 pub use leaderboard::Leaderboard;
 pub use merge::merge;
 pub use objective::Objective;
-pub use plan::{Plan, plan};
+pub use plan::Plan;
 pub use settings::{AUTO, SEEDS, Settings};
 pub use shard::Shard;
 #[cfg(feature = "train")]
@@ -45,7 +47,7 @@ pub use view::View;
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};
 use crate::latency::Phase;
-use crate::score::{Options, Scorer, Workers};
+use crate::score::{Scorer, Workers};
 use crate::search::{self, Told};
 use crate::seed::Seed;
 use crate::store::{Evaluation, Store, Trial};
@@ -112,25 +114,6 @@ pub struct Progress {
     pub best: Option<(u64, f64)>,
 }
 
-/// How a study ended.
-#[derive(Debug, Clone)]
-pub struct Summary {
-    /// Its name.
-    pub name: String,
-    /// Why it ended.
-    pub stopped: &'static str,
-    /// Where it ended.
-    pub progress: Progress,
-    /// How many trials were there before.
-    pub resumed: u64,
-    /// A hash of all trials: equal hashes, equal studies.
-    pub hash: String,
-    /// What it found.
-    pub answer: Answer,
-    /// What it had found before it was given a larger budget, if it had ended then.
-    pub previous: Option<Answer>,
-}
-
 /// Networks that are timed before a search whose scores take passes.
 const TIMED: u64 = 2;
 /// The best networks that an exact search gives.
@@ -168,22 +151,20 @@ impl Settings {
 }
 
 /// Runs a study to its end, or resumes it.
-pub fn run(
+fn run(
     settings: &Settings,
-    options: Options,
+    scorer: &Scorer,
     store: &mut Store,
     name: Option<&str>,
     command: &str,
     watch: &dyn Watch,
-) -> Result<Summary> {
+) -> Result<Study> {
     settings.check()?;
     let (settings, solution) = settings.resolved(watch);
     let settings = &settings;
     let mut searcher = search::parse::<Architecture>(&settings.algorithm)?;
     let config = settings.config()?;
-    let memory = options.memory;
-    let scorer = Scorer::new(Objective::requests(&settings.objectives)?, options);
-    let context = StudyContext::new(settings, &scorer, solution, watch)?;
+    let context = StudyContext::new(settings, solution, watch)?;
     let name = settings.full_name(name)?;
     let study = store.create(&name, &config, command)?;
     if study.config != config {
@@ -198,20 +179,13 @@ pub fn run(
     let evaluator = settings.evaluator.as_deref();
     let evaluations = evaluator.map(|asked| Evaluations::new(settings, asked, &store, &study, watch));
     let timed = !settings.phases().is_empty();
-    let latencies = timed.then(|| Latencies::begin(settings, &store, &study, memory, watch));
+    let latencies = timed.then(|| Latencies::begin(settings, &store, &study, scorer.memory(), watch));
     let mut context = context.with(evaluations.transpose()?, latencies.transpose()?)?;
-    let mut scoring = Scoring {
-        settings,
-        scorer: &scorer,
-        store: &store,
-        study: &study,
-        watch,
-        models: context.models(),
-        digest,
-    };
+    let mut scoring =
+        Scoring { settings, scorer, store: &store, study: &study, watch, models: context.models(), digest };
     let total = settings.candidates(searcher.planned(), context.size());
     let purpose = settings.shard.map_or("search".to_owned(), |shard| format!("search {shard}"));
-    if let Some(estimate) = estimate(settings, &scorer, &context, &known, total) {
+    if let Some(estimate) = estimate(settings, scorer, &context, &known, total) {
         watch.estimated(&estimate);
     }
     let mut progress = Progress { done: 0, total, rejected: 0, failed: 0, best: None };
@@ -232,6 +206,7 @@ pub fn run(
         if asked.is_empty() {
             break if context.exhausted { "exhausted" } else { "converged" };
         }
+        scorer.cancel().check()?;
         asked.truncate(usize::try_from(total - progress.done).unwrap_or(usize::MAX));
         let mut trials: Vec<Trial> = known.by_ref().take(asked.len()).collect();
         for (trial, point) in trials.iter().zip(&asked) {
@@ -260,13 +235,21 @@ pub fn run(
         searcher.tell(batch);
     };
     let evaluate = if evaluator.is_some() && !searcher.evaluates() { settings.evaluate_top } else { 0 };
-    let finish =
-        Finish { settings, scorer: &scorer, store: &store, study: &study, context: &mut context, evaluate };
+    let finish = Finish { settings, scorer, store: &store, study: &study, context: &mut context, evaluate };
     let answer = finish.run()?;
     let mut store = store.lock().expect("no holder panics");
     store.stop(&study, Some(stopped))?;
     let hash = store.hash(&study)?;
-    Ok(Summary { name, stopped, progress, resumed, hash, answer, previous })
+    let view = View::load(&store, &name)?;
+    let front = if settings.objectives.len() > 1 {
+        view.leaderboard.front.clone()
+    } else {
+        view.winner().into_iter().collect()
+    };
+    let front = front.into_iter().map(|trial| Candidate::of(&view, trial)).collect::<Result<_>>()?;
+    let winner = view.winner().map(|trial| Candidate::of(&view, trial)).transpose()?;
+    let leaderboard = view.leaderboard;
+    Ok(Study { name, stopped, progress, resumed, hash, answer, previous, winner, front, leaderboard })
 }
 
 /// How long scoring will take, where it takes passes: by candidates known from before, else by two that are timed.

@@ -7,12 +7,13 @@ use crate::proxy::{Request, Score};
 use crate::search::Outcome;
 use crate::store::Trial;
 use std::fmt;
+use std::sync::Arc;
 
 /// What a study searches for: the most of a proxy, or the least of a cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Objective {
     /// The largest score of this proxy.
-    Proxy(String),
+    Proxy(Arc<Request>),
     /// The fewest parameters.
     Params,
     /// The fewest multiply-adds.
@@ -25,6 +26,12 @@ pub enum Objective {
     Latency,
     /// The least time of one further token, as the study's model predicts it.
     TokenLatency,
+}
+
+impl From<Request> for Objective {
+    fn from(request: Request) -> Self {
+        Objective::Proxy(Arc::new(request))
+    }
 }
 
 impl Objective {
@@ -44,7 +51,17 @@ impl Objective {
         if let Some((_, cost)) = Self::COSTS.iter().find(|(name, _)| *name == text) {
             return Ok(cost.clone());
         }
-        Ok(Objective::Proxy(if text == "proxy" { usual } else { text }.to_owned()))
+        Self::proxy(if text == "proxy" { usual } else { text })
+    }
+
+    /// The largest score of a proxy, written as `name[key=value,…]`.
+    pub fn proxy(label: &str) -> Result<Self> {
+        Ok(Objective::Proxy(Arc::new(Request::parse(label)?)))
+    }
+
+    /// The proxy, if it is one.
+    pub fn request(&self) -> Option<&Arc<Request>> {
+        if let Objective::Proxy(request) = self { Some(request) } else { None }
     }
 
     /// Whether it is a cost, which is minimised and stored with its sign turned.
@@ -72,7 +89,7 @@ impl Objective {
         let one = |entry: &serde_json::Value| {
             let text = |key: &str| entry.get(key).and_then(|value| value.as_str());
             match (text("proxy"), text("least")) {
-                (Some(proxy), _) => Ok(Objective::Proxy(proxy.to_owned())),
+                (Some(proxy), _) => Self::proxy(proxy),
                 (None, Some(cost)) => Self::parse(cost, ""),
                 _ => Err(wrong()),
             }
@@ -81,12 +98,8 @@ impl Objective {
     }
 
     /// The proxies among some objectives.
-    pub fn requests(objectives: &[Self]) -> Result<Vec<Request>> {
-        let labels = objectives.iter().filter_map(|objective| match objective {
-            Objective::Proxy(label) => Some(label),
-            _ => None,
-        });
-        labels.map(|label| Request::parse(label)).collect()
+    pub fn requests(objectives: &[Self]) -> Vec<Arc<Request>> {
+        objectives.iter().filter_map(Self::request).cloned().collect()
     }
 
     /// What an architecture costs, for objectives that are a cost: parameters, multiply-adds, bytes or, by a model of the
@@ -109,7 +122,7 @@ impl Objective {
 impl fmt::Display for Objective {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Objective::Proxy(label) => f.write_str(label),
+            Objective::Proxy(request) => f.write_str(request.label()),
             cost => {
                 f.write_str(Self::COSTS.iter().find(|(_, known)| known == cost).map_or("", |(name, _)| name))
             }

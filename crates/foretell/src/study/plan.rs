@@ -8,7 +8,7 @@ use crate::score::{Options, Scorer};
 use crate::search;
 use crate::store::Store;
 
-/// What [`run`](super::run) would do with the same arguments.
+/// What a study would do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The study's name.
@@ -25,7 +25,7 @@ pub struct Plan {
 
 /// Checks everything that can be checked before a search; `store` is only read. Latencies are not measured, so a limit on
 /// them is not checked. Where scores take passes, two candidates are timed.
-pub fn plan(
+pub(super) fn plan(
     settings: &Settings,
     options: Options,
     store: Option<&Store>,
@@ -35,8 +35,8 @@ pub fn plan(
     let (settings, solution) = settings.resolved(&());
     let searcher = search::parse::<Architecture>(&settings.algorithm)?;
     let config = settings.config()?;
-    let scorer = Scorer::new(Objective::requests(&settings.objectives)?, options);
-    let context = StudyContext::new(&settings, &scorer, solution, &())?;
+    let scorer = Scorer::new(Objective::requests(&settings.objectives), options);
+    let context = StudyContext::new(&settings, solution, &())?;
     let name = settings.full_name(name)?;
     let mut known = Vec::new();
     if let Some((store, study)) = store.and_then(|store| Some((store, store.find(&name).transpose()?))) {
@@ -54,22 +54,24 @@ pub fn plan(
 
 #[cfg(test)]
 mod tests {
+    use super::super::StudyBuilder;
     use super::*;
     use crate::space;
 
     #[test]
     fn a_plan_is_what_the_search_does() {
-        let settings =
-            Settings { budget: Some(12), ..Settings::new(space::preset("gpt2").unwrap(), "random", "nsc") };
+        let settings = Settings::new(space::preset("gpt2").unwrap()).search("random", "nsc").unwrap();
+        let settings = Settings { budget: Some(12), ..settings };
+        let builder = || StudyBuilder::from(settings.clone());
         let mut store = Store::memory().unwrap();
-        let first = plan(&settings, Options::default(), Some(&store), None).unwrap();
+        let first = builder().in_store(&mut store).plan().unwrap();
         assert!(store.studies().unwrap().is_empty(), "a plan writes nothing");
-        let done = super::super::run(&settings, Options::default(), &mut store, None, "", &()).unwrap();
+        let done = builder().in_store(&mut store).run().unwrap();
         assert_eq!((&first.name, first.candidates, first.stored), (&done.name, done.progress.done, 0));
-        let again = plan(&settings, Options::default(), Some(&store), None).unwrap();
+        let again = builder().in_store(&mut store).plan().unwrap();
         assert_eq!((again.stored, again.estimate), (12, None));
-        let other = Settings { seed: 1, ..settings };
-        let refused = plan(&other, Options::default(), Some(&store), Some(&done.name)).unwrap_err();
+        let other = StudyBuilder::from(Settings { seed: 1, ..settings.clone() });
+        let refused = other.in_store(&mut store).name(done.name.as_str()).plan().unwrap_err();
         assert!(refused.to_string().contains("other settings"), "{refused}");
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct References<'r> {
 
 /// The answer of a study that no run ended, such as one united from shards.
 pub(super) fn answer_of(view: &View, options: Options) -> Result<Answer> {
-    let scorer = Scorer::new(super::Objective::requests(view.objectives())?, options);
+    let scorer = Scorer::new(super::Objective::requests(view.objectives()), options);
     let ceilings = Ceilings::of(&view.settings);
     let mut answer = view.decide();
     References { scorer: &scorer, ceilings: &ceilings, models: &[] }.add(view, &mut answer)?;
@@ -62,7 +62,7 @@ impl References<'_> {
         let keeps = |point: &Architecture| self.ceilings.keeps(point);
         let objective = &view.settings.objectives[0];
         let request = self.scorer.requests().first().map(|request| &**request);
-        if let Some(score) = known(objective, request, self.models) {
+        if let Some(score) = known(objective, self.models) {
             let best = grid.best_uniform(limits, &keeps, &score)?;
             return Ok(best.map(|(value, point)| (point, Some(objective.shown(value)))));
         }
@@ -92,7 +92,7 @@ impl References<'_> {
     /// The first objective of a network where that takes no pass.
     fn shape_value(&self, view: &View, point: &Architecture) -> Option<f64> {
         let objective = &view.settings.objectives[0];
-        let score = known(objective, self.scorer.requests().first().map(|request| &**request), self.models)?;
+        let score = known(objective, self.models)?;
         Some(objective.shown(score(point).ok()?))
     }
 }

@@ -4,7 +4,6 @@ use super::{Evaluator, Objective, Shard};
 use crate::architecture::{Architecture, Counter};
 use crate::error::{Error, Result};
 use crate::latency::Phase;
-use crate::proxy::Request;
 use crate::search;
 use crate::space::{self, Bound, Limits, Space};
 use serde_json::{Map, Value, json};
@@ -56,13 +55,12 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Settings with one proxy as objective and no limits.
-    pub fn new(space: Arc<dyn Space>, algorithm: &str, proxy: &str) -> Self {
-        let (objectives, algorithm) = (vec![Objective::Proxy(proxy.to_owned())], algorithm.to_owned());
+    /// Settings without objective and limits.
+    pub fn new(space: Arc<dyn Space>) -> Self {
         Settings {
             space,
-            algorithm,
-            objectives,
+            algorithm: AUTO.to_owned(),
+            objectives: Vec::new(),
             limits: Limits::default(),
             memory: None,
             cache: None,
@@ -78,6 +76,11 @@ impl Settings {
         }
     }
 
+    /// The same by this algorithm, for this proxy alone.
+    pub fn search(self, algorithm: &str, proxy: &str) -> Result<Self> {
+        Ok(Settings { algorithm: algorithm.to_owned(), objectives: vec![Objective::proxy(proxy)?], ..self })
+    }
+
     /// The settings as canonical JSON; the budget is left out, since a study may go on.
     pub fn config(&self) -> Result<Value> {
         let definition = self.space.definition();
@@ -85,8 +88,8 @@ impl Settings {
         let mut objectives = Vec::new();
         for objective in &self.objectives {
             objectives.push(match objective {
-                Objective::Proxy(label) => {
-                    json!({"proxy": label, "version": Request::parse(label)?.about().version})
+                Objective::Proxy(request) => {
+                    json!({"proxy": request.label(), "version": request.about().version})
                 }
                 cost => json!({"least": cost.to_string()}),
             });
@@ -130,10 +133,8 @@ impl Settings {
 
     /// How many draws every candidate is scored with: one where no score depends on them.
     pub fn draws(&self) -> u64 {
-        let drawn = |objective: &Objective| match objective {
-            Objective::Proxy(label) => Request::parse(label).is_ok_and(|request| request.about().drawn()),
-            _ => false,
-        };
+        let drawn =
+            |objective: &Objective| objective.request().is_some_and(|request| request.about().drawn());
         if self.objectives.iter().any(drawn) { self.seeds.max(1) } else { 1 }
     }
 
@@ -206,7 +207,7 @@ impl Settings {
             token_latency: config["limits"]["max_token_latency"].as_f64(),
             seed: config["seed"].as_u64().unwrap_or(0),
             seeds: config["seeds"].as_u64().unwrap_or(1),
-            ..Settings::new(space, "", "")
+            ..Settings::new(space)
         })
     }
 

@@ -2,10 +2,9 @@
 
 use foretell::benchmark::Evidence;
 use foretell::report::{self, Report};
-use foretell::score::Options;
 use foretell::space::{self, Bound};
 use foretell::store::{Evaluation, Measurement, Score, Store, Trial};
-use foretell::study::{self, Baseline, LatencyModel, Objective, Reason, Settings, View};
+use foretell::study::{self, Baseline, LatencyModel, Objective, Reason, Settings, StudyBuilder, View};
 use serde_json::{Value, json};
 
 const SMALL: &str = "name = \"small\"\nfamily = \"vit\"\n[fixed]\nimage_size = 32\npatch_size = 8\nnum_classes = 10\n[choices]\n\
@@ -13,11 +12,16 @@ const SMALL: &str = "name = \"small\"\nfamily = \"vit\"\n[fixed]\nimage_size = 3
 
 fn settings(space: &str, algorithm: &str, proxy: &str, budget: u64) -> Settings {
     let space = if space == "small" { space::parse("small", SMALL) } else { space::preset(space) };
-    Settings { budget: Some(budget), ..Settings::new(space.unwrap(), algorithm, proxy) }
+    Settings { budget: Some(budget), ..Settings::new(space.unwrap()).search(algorithm, proxy).unwrap() }
 }
 
 fn run(store: &mut Store, settings: &Settings, name: &str) {
-    study::run(settings, Options::default(), store, Some(name), "search --here", &()).unwrap();
+    StudyBuilder::from(settings.clone())
+        .in_store(store)
+        .name(name)
+        .command("search --here")
+        .run()
+        .unwrap();
 }
 
 fn report(store: &Store, name: &str) -> Report {

@@ -4,12 +4,11 @@
 use foretell::architecture::Architecture;
 use foretell::benchmark::Benchmark;
 use foretell::proxy::Request;
-use foretell::score::Options;
 use foretell::search::{self, Nth, Operators, Outcome, SearchContext, Told, Whole};
 use foretell::seed::{Rng, Seed};
 use foretell::space::{self, Bound, Limits};
 use foretell::store::Store;
-use foretell::study::{self, Settings};
+use foretell::study::{Settings, StudyBuilder};
 use rand::RngExt;
 use rand::seq::IndexedRandom;
 use std::cell::RefCell;
@@ -375,10 +374,10 @@ fn memetic_reaches_proved_optima() {
                 limits,
                 seed,
                 budget: Some(2050),
-                ..Settings::new(space.clone(), "memetic", score)
+                ..Settings::new(space.clone()).search("memetic", score).unwrap()
             };
             let mut store = Store::memory().unwrap();
-            let done = study::run(&settings, Options::default(), &mut store, None, "", &()).unwrap();
+            let done = StudyBuilder::from(settings.clone()).in_store(&mut store).run().unwrap();
             let (_, found) = done.progress.best.unwrap();
             println!("{preset} {share} % {score}, seed {seed}: {found} of {optimum}, uniform {uniform:?}");
             assert!(found <= optimum * (1.0 + 1e-9), "{preset} {score}: the optimum is none");

@@ -1,11 +1,10 @@
 //! Stores under attack: cut off, bits flipped, written by others, by newer releases, in places that cannot be written.
 
 use foretell::error::Error;
-use foretell::score::Options;
 use foretell::seed::Seed;
 use foretell::space;
 use foretell::store::{Score, Store, Trial, repair};
-use foretell::study::{self, Leaderboard, Objective, Settings};
+use foretell::study::{Leaderboard, Objective, Settings, StudyBuilder};
 use rand::RngExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -30,13 +29,16 @@ impl Drop for Folder {
 
 fn settings(budget: u64) -> Settings {
     let space = space::preset("autoformer-tiny").unwrap();
-    Settings { budget: Some(budget), ..Settings::new(space, "evolution[population=10]", "nsc") }
+    Settings {
+        budget: Some(budget),
+        ..Settings::new(space).search("evolution[population=10]", "nsc").unwrap()
+    }
 }
 
 /// A sound store of 40 trials, its bytes, and its trials without their times.
 fn intact(path: &Path) -> (Vec<u8>, Vec<Trial>) {
     let mut store = Store::open(path).unwrap();
-    study::run(&settings(40), Options::default(), &mut store, Some("a"), "", &()).unwrap();
+    StudyBuilder::from(settings(40).clone()).in_store(&mut store).name("a").run().unwrap();
     let trials = read(&store).unwrap();
     drop(store);
     (std::fs::read(path).unwrap(), trials)
@@ -149,7 +151,7 @@ fn a_repaired_study_goes_on_to_the_same_end() {
     assert_eq!(found.kept + found.salvaged + found.lost, 40, "{found:?}");
     let mut store = Store::open(&path).unwrap();
     assert_eq!(store.find("a").unwrap().unwrap().stopped, None);
-    study::run(&settings(40), Options::default(), &mut store, Some("a"), "", &()).unwrap();
+    StudyBuilder::from(settings(40).clone()).in_store(&mut store).name("a").run().unwrap();
     assert_eq!(hash(&store), undisturbed);
 }
 
@@ -160,7 +162,7 @@ fn a_million_trials_are_opened_and_ranked_at_once() {
     let folder = Folder::new("million");
     let path = folder.0.join("store.db");
     let mut store = Store::open(&path).unwrap();
-    let objectives = vec![Objective::Proxy("nsc".into()), Objective::Params];
+    let objectives = vec![Objective::proxy("nsc").unwrap(), Objective::Params];
     let config = Settings { objectives: objectives.clone(), ..settings(1) }.config().unwrap();
     let study = store.create("a", &config, "").unwrap();
     let space = space::preset("autoformer-tiny").unwrap();
@@ -237,15 +239,15 @@ fn a_second_writer_is_refused_at_once_and_named() {
     let lease = first.lease(&study).unwrap();
     let start = Instant::now();
     let mut second = Store::open(&path).unwrap();
-    let error = study::run(&settings(1), Options::default(), &mut second, Some("a"), "", &()).unwrap_err();
+    let error = StudyBuilder::from(settings(1).clone()).in_store(&mut second).name("a").run().unwrap_err();
     assert!(start.elapsed() < Duration::from_secs(1));
     let pid = i64::from(std::process::id());
     assert!(matches!(&error, Error::Busy { pid: holder, .. } if *holder == pid), "{error}");
     assert!(error.to_string().contains(&pid.to_string()));
     // Another study of the same store is free, and so is this one once the first has left.
-    study::run(&settings(1), Options::default(), &mut second, Some("b"), "", &()).unwrap();
+    StudyBuilder::from(settings(1).clone()).in_store(&mut second).name("b").run().unwrap();
     drop(lease);
-    study::run(&settings(1), Options::default(), &mut second, Some("a"), "", &()).unwrap();
+    StudyBuilder::from(settings(1).clone()).in_store(&mut second).name("a").run().unwrap();
 }
 
 #[test]
@@ -269,10 +271,10 @@ fn readers_and_writers_do_not_disturb_each_other() {
     let folder = Folder::new("readers");
     let path = folder.0.join("store.db");
     let mut writer = Store::open(&path).unwrap();
-    study::run(&settings(20), Options::default(), &mut writer, Some("a"), "", &()).unwrap();
+    StudyBuilder::from(settings(20).clone()).in_store(&mut writer).name("a").run().unwrap();
     let reader = Store::read(&path).unwrap();
     assert_eq!(read(&reader).unwrap().len(), 20);
-    study::run(&settings(30), Options::default(), &mut writer, Some("a"), "", &()).unwrap();
+    StudyBuilder::from(settings(30).clone()).in_store(&mut writer).name("a").run().unwrap();
     assert_eq!(read(&reader).unwrap().len(), 30);
     assert_eq!(reader.verify().unwrap(), (1, 30));
 }

@@ -8,7 +8,7 @@ use crate::network::{Output, Param, Reverse, Tape, Value};
 impl<S: Scalar> Tape<'_, S> {
     /// The output layer of a language model: the logits of all words unless nobody wants them, the loss if there are
     /// labels. A pass with a cache scores its last token only.
-    pub(in crate::network) fn language_model(
+    pub fn language_model(
         &mut self,
         features: Value,
         words: Param,

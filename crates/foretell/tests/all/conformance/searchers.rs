@@ -5,7 +5,7 @@ use foretell::score::Options;
 use foretell::search::catalogue;
 use foretell::space::{self, Bound, Limits, Space};
 use foretell::store::{Ranks, Store, Trial};
-use foretell::study::{self, Evaluator, Failure, Objective, Settings, Shard, Summary};
+use foretell::study::{self, Evaluator, Failure, Objective, Settings, Shard, Study, StudyBuilder};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -35,18 +35,18 @@ fn quick(name: &str) -> String {
 
 fn settings(algorithm: &str, proxy: &str) -> Settings {
     let limits = Limits { params: Bound { min: 0, max: 40_000 }, ..Limits::default() };
-    Settings { limits, seed: 3, ..Settings::new(small(), algorithm, proxy) }
+    Settings { limits, seed: 3, ..Settings::new(small()).search(algorithm, proxy).unwrap() }
 }
 
-fn run(settings: &Settings, store: &mut Store) -> Summary {
-    study::run(settings, Options::default(), store, Some("test"), "", &()).unwrap()
+fn run(settings: &Settings, store: &mut Store) -> Study {
+    StudyBuilder::from(settings.clone()).in_store(store).name("test").run().unwrap()
 }
 
 fn trials(store: &Store) -> Vec<Trial> {
     store.trials(&store.find("test").unwrap().unwrap()).unwrap().0
 }
 
-fn whole(settings: &Settings) -> (Summary, Vec<Trial>) {
+fn whole(settings: &Settings) -> (Study, Vec<Trial>) {
     let mut store = Store::memory().unwrap();
     let summary = run(settings, &mut store);
     (summary, trials(&store))
@@ -132,12 +132,12 @@ fn a_study_goes_on_where_it_was_stopped() {
 fn the_exact_search_is_exact_or_refuses() {
     let refused = |proxy: &str| {
         let settings = Settings { budget: Some(5), ..settings("dp", proxy) };
-        let error = study::run(&settings, Options::default(), &mut Store::memory().unwrap(), None, "", &());
+        let error = StudyBuilder::from(settings.clone()).in_store(&mut Store::memory().unwrap()).run();
         error.unwrap_err().to_string()
     };
     assert!(refused("dss++").contains("more than the shape"));
     let sharded = Settings { shard: Some(Shard::parse("1/2").unwrap()), ..settings("dp", "nsc") };
-    let error = study::run(&sharded, Options::default(), &mut Store::memory().unwrap(), None, "", &());
+    let error = StudyBuilder::from(sharded.clone()).in_store(&mut Store::memory().unwrap()).run();
     assert!(error.unwrap_err().to_string().contains("one job"));
     let value = |algorithm: &str| {
         let (_, trials) = whole(&settings(algorithm, "nsc"));
@@ -155,7 +155,7 @@ fn small_spaces_are_exhausted() {
     for entry in catalogue::<Architecture>().iter().filter(|entry| entry.about.name != "dp") {
         let name = entry.about.name;
         let mut store = Store::memory().unwrap();
-        let summary = run(&Settings::new(space.clone(), &quick(name), "params"), &mut store);
+        let summary = run(&Settings::new(space.clone()).search(&quick(name), "params").unwrap(), &mut store);
         assert_eq!(summary.progress.done, 20, "{name} stopped: {}", summary.stopped);
     }
 }
@@ -164,8 +164,10 @@ fn small_spaces_are_exhausted() {
 #[test]
 fn failures_are_recorded_and_end_nothing() {
     let cells = space::preset("nasbench-nlp").unwrap();
-    let settings =
-        Settings { budget: Some(12), ..Settings::new(cells, "random[batch=5]", "attention-confidence") };
+    let settings = Settings {
+        budget: Some(12),
+        ..Settings::new(cells).search("random[batch=5]", "attention-confidence").unwrap()
+    };
     let (summary, trials) = whole(&settings);
     assert_eq!((summary.progress.failed, trials.len()), (12, 12));
     assert!(trials.iter().all(|trial| trial.scores[0].status == "not-defined"), "{:?}", trials[0]);
@@ -177,10 +179,10 @@ fn limits_that_nothing_meets_are_refused_before_anything_is_stored() {
     let mut store = Store::memory().unwrap();
     let limits = Limits { params: Bound { min: 0, max: 10 }, ..Limits::default() };
     for settings in [
-        Settings { limits, ..Settings::new(small(), "random", "nsc") },
-        Settings { memory: Some(10), ..Settings::new(small(), "random", "nsc") },
+        Settings { limits, ..Settings::new(small()).search("random", "nsc").unwrap() },
+        Settings { memory: Some(10), ..Settings::new(small()).search("random", "nsc").unwrap() },
     ] {
-        let error = study::run(&settings, Options::default(), &mut store, None, "", &()).unwrap_err();
+        let error = StudyBuilder::from(settings.clone()).in_store(&mut store).run().unwrap_err();
         assert_eq!(error.kind(), "infeasible", "{error}");
     }
     assert!(store.studies().unwrap().is_empty());
@@ -193,13 +195,13 @@ fn a_name_belongs_to_its_settings() {
     run(&Settings { budget: Some(5), ..settings("random", "nsc") }, &mut store);
     let other = Settings { budget: Some(5), ..settings("random", "zerolm") };
     let error =
-        study::run(&other, Options::default(), &mut store, Some("test"), "", &()).unwrap_err().to_string();
+        StudyBuilder::from(other.clone()).in_store(&mut store).name("test").run().unwrap_err().to_string();
     assert!(error.contains("objectives was") && error.contains("another name"), "{error}");
 }
 
 #[test]
 fn several_objectives_give_a_front() {
-    let objectives = vec![Objective::Proxy("nsc".into()), Objective::Params, Objective::Memory];
+    let objectives = vec![Objective::proxy("nsc").unwrap(), Objective::Params, Objective::Memory];
     let settings = Settings { objectives, budget: Some(60), ..settings(&quick("pareto"), "nsc") };
     let (_, trials) = whole(&settings);
     let leaderboard = study::Leaderboard::new(&settings.objectives, &Ranks::of(&trials).unwrap()).unwrap();
@@ -328,7 +330,7 @@ fn evaluators_are_asked_about_few_and_once() {
         let other: Option<Arc<dyn Evaluator>> =
             Some(Arc::new(foretell::study::External::new("x {dir}", Duration::MAX, 0, false).unwrap()));
         let other = Settings { evaluator: other, ..settings.clone() };
-        let error = study::run(&other, Options::default(), &mut store, Some("test"), "", &()).unwrap_err();
+        let error = StudyBuilder::from(other.clone()).in_store(&mut store).name("test").run().unwrap_err();
         assert!(error.to_string().contains("oracle"), "{error}");
     }
 }
@@ -344,7 +346,12 @@ fn a_third_of_the_candidates_may_fail() {
             let memory = (low * high).isqrt();
             let mut store = Store::memory().unwrap();
             let options = Options { memory: Some(memory), ..Options::default() };
-            let done = study::run(&settings, options, &mut store, Some("test"), "", &()).unwrap();
+            let done = StudyBuilder::from(settings.clone())
+                .scoring(options)
+                .in_store(&mut store)
+                .name("test")
+                .run()
+                .unwrap();
             match done.progress.failed {
                 9..=15 => break (store, done),
                 0..9 => high = memory,

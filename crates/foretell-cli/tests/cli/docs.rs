@@ -1,15 +1,9 @@
 //! Every `foretell` command in the documentation exists, with its long options.
 
-mod support;
-
+use crate::support::Folder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use support::Folder;
-
-/// Documented commands and options that the program does not have yet. Empty once it has them.
-const PENDING: &[&str] =
-    &["completions", "man", "path", "--quiet", "--verbose", "--no-config", "--dry-run", "--out", "--yes"];
 
 /// The commands and long options that a help text lists.
 #[derive(Clone)]
@@ -58,7 +52,6 @@ impl Helps {
 
     /// What is wrong with a command line, without the program's name.
     fn check(&mut self, words: &[String]) -> Option<String> {
-        let pending = |word: &str| PENDING.contains(&word);
         let mut path = String::new();
         let mut help = self.of("");
         let mut rest = words;
@@ -67,7 +60,7 @@ impl Helps {
                 break;
             }
             if !help.commands.contains(word) {
-                return (!pending(word)).then(|| format!("there is no command 'foretell{path} {word}'"));
+                return Some(format!("there is no command 'foretell{path} {word}'"));
             }
             path = format!("{path} {word}");
             help = self.of(path.trim());
@@ -75,7 +68,7 @@ impl Helps {
         }
         let long = rest.iter().filter(|word| word.starts_with("--") && word.len() > 2);
         let mut long = long.map(|word| word.split('=').next().unwrap_or(word));
-        let unknown = long.find(|option| !help.options.contains(*option) && !pending(option))?;
+        let unknown = long.find(|option| !help.options.contains(*option))?;
         Some(format!("'foretell{path}' has no option {unknown}"))
     }
 }
