@@ -4,12 +4,13 @@
 //! networks by what their shape costs here. A search asks thousands of times, so it asks a [`Model`], whose error is
 //! stated, and measures its winners again.
 //!
-//! [`measure`] gives the time of a quiet machine, on a busy one too: it counts the CPU time of its thread and uses the
-//! quickest repeats. [`Latency::quiet`] says whether the machine was quiet.
+//! [`measure`] gives the time of a quiet machine, on a busy one too: it counts the CPU time of its thread, corrects it by a
+//! fixed piece of work that is timed beside it, and uses the quickest repeats. [`Latency::quiet`] says whether the machine was quiet.
 
 mod clock;
 mod errors;
 mod model;
+mod reference;
 mod repeats;
 mod terms;
 
@@ -72,6 +73,17 @@ pub struct Latency {
     pub disturbed: f64,
     /// Whether enough repeats were undisturbed.
     pub quiet: bool,
+}
+
+/// How far above its time a network may be found when it is measured again, at most.
+const AGAIN: f64 = 1.05;
+
+impl Latency {
+    /// The time that a limit must allow: the slowest of the repeats used, so that the limit holds when the network is
+    /// measured again. It is at most 5 % above the time.
+    pub fn upper(&self) -> f64 {
+        self.interval.1.clamp(self.seconds, AGAIN * self.seconds)
+    }
 }
 
 /// Measures one phase of a network on one input; `memory` is what it may take, in bytes.

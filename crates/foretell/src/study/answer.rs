@@ -188,7 +188,7 @@ impl Facts<'_> {
         let mut found: BTreeMap<usize, BTreeMap<&str, f64>> = BTreeMap::new();
         for row in self.measurements {
             let limit = self.limits.iter().find(|(phase, _)| *phase == row.phase);
-            let seconds = row.latency["seconds"].as_f64();
+            let seconds = upper(row);
             if let (Some(trial), Some((phase, limit)), Some(seconds)) = (row.trial, limit, seconds)
                 && self.leaderboard.values(trial as usize).is_some()
             {
@@ -198,6 +198,11 @@ impl Facts<'_> {
         found.retain(|_, phases| phases.len() == self.limits.len());
         found.into_iter().map(|(trial, of)| (trial, of.into_values().fold(0.0, f64::max))).collect()
     }
+}
+
+/// The seconds of a stored measurement that a limit must allow.
+pub(super) fn upper(row: &Measurement) -> Option<f64> {
+    row.latency["upper"].as_f64().or(row.latency["seconds"].as_f64())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! A guard band follows from its error: candidates must be predicted to stay that far below the limit. Everything measured is stored, so
 //! a study that is resumed uses the same models at the same points.
 
-use super::answer::LatencyModel;
+use super::answer::{LatencyModel, upper};
 use super::{Settings, Watch};
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};
@@ -128,6 +128,7 @@ impl<'s> Latencies<'s> {
     ) -> Result<Latency> {
         let found = latency::measure(network, phase, self.memory)?;
         let mut value = json!(found);
+        value["upper"] = json!(found.upper());
         if let Some(predicted) = predicted {
             value["predicted"] = json!(predicted);
         }
@@ -148,10 +149,13 @@ impl<'s> Latencies<'s> {
             let known =
                 self.rows.iter().rev().find(|(row, _)| row.trial == Some(trial) && row.phase == phase.name());
             let seconds = match known {
-                Some((row, _)) => row.latency["seconds"].as_f64().unwrap_or(f64::INFINITY),
-                None => self.measure(phase, network, Some(trial), stage, Some(predicted))?.seconds,
+                Some((row, _)) => upper(row).unwrap_or(f64::INFINITY),
+                None => {
+                    let found = self.measure(phase, network, Some(trial), stage, Some(predicted))?;
+                    self.watch.measured(trial, phase, found.seconds);
+                    found.upper()
+                }
             };
-            self.watch.measured(trial, phase, seconds);
             kept &= limit.is_none_or(|limit| seconds <= limit);
         }
         Ok(kept)

@@ -6,21 +6,22 @@ use std::path::Path;
 /// Module, and the modules of the library that it may name.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("error", &[]),
+    ("cancel", &["error"]),
     ("seed", &[]),
     ("units", &[]),
     ("file", &["error"]),
     ("catalogue", &["error"]),
     ("architecture", &["catalogue", "error"]),
     ("engine", &[]),
-    ("network", &["architecture", "engine", "error", "file", "seed", "space"]),
+    ("network", &["architecture", "cancel", "engine", "error", "file", "seed", "space"]),
     ("probe", &["architecture", "engine", "error", "file", "network", "seed"]),
     ("space", &["architecture", "catalogue", "error", "file", "seed", "units"]),
     ("proxy", &["architecture", "catalogue", "engine", "error", "network", "probe", "rank", "space"]),
     ("latency", &["architecture", "engine", "error", "network", "probe", "seed", "space"]),
     ("data", &["error", "file", "seed"]),
-    ("train", &["architecture", "data", "engine", "error", "file", "network", "seed", "space"]),
+    ("train", &["architecture", "cancel", "data", "engine", "error", "file", "network", "seed", "space"]),
     ("rank", &[]),
-    ("score", &["architecture", "error", "file", "network", "probe", "proxy", "rank", "seed"]),
+    ("score", &["architecture", "cancel", "error", "file", "network", "probe", "proxy", "rank", "seed"]),
     ("search", &["catalogue", "error", "rank", "seed"]),
     ("store", &["error", "file"]),
     (
@@ -28,6 +29,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &[
             "architecture",
             "benchmark",
+            "cancel",
             "catalogue",
             "data",
             "error",
@@ -65,6 +67,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("export", &["architecture", "catalogue", "error", "network"]),
+    ("prelude", &["architecture", "cancel", "error", "proxy", "score", "search", "seed", "space", "study"]),
     ("hub", &["architecture", "catalogue", "error", "file", "space"]),
     (
         "benchmark",
@@ -86,7 +89,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 
 /// Crates of the library, each with the modules that it holds; they depend on those before them alone.
 const CRATES: [(&str, &[&str]); 4] = [
-    ("foretell-core", &["error", "seed", "units", "file", "catalogue", "rank", "architecture", "space"]),
+    (
+        "foretell-core",
+        &["error", "cancel", "seed", "units", "file", "catalogue", "rank", "architecture", "space"],
+    ),
     ("foretell-network", &["network", "probe"]),
     ("foretell-proxy", &["proxy", "score"]),
     (
@@ -98,6 +104,7 @@ const CRATES: [(&str, &[&str]); 4] = [
             "export",
             "hub",
             "latency",
+            "prelude",
             "report",
             "search",
             "store",
