@@ -114,7 +114,7 @@ pub fn no_effect(option: &'static str, message: &str) -> Result<()> {
         output::detail(format!("{option} of the config file {message}"));
         return Ok(());
     }
-    Err(Error::input(option, message))
+    Err(Error::option(option, message))
 }
 
 impl Command {

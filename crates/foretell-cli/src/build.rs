@@ -17,7 +17,7 @@ pub fn run(args: &BenchmarkArgs, json: bool) -> Result<()> {
 
 fn path(args: &BenchmarkPath, json: bool) -> Result<()> {
     let path = places::benchmark_path(args.data.data.as_deref()).ok_or_else(|| {
-        Error::input("benchmark folder", "this user has no data folder: set FORETELL_BENCHMARKS")
+        Error::option("benchmark folder", "this user has no data folder: set FORETELL_BENCHMARKS")
     })?;
     if json {
         output::line(json!({"path": path, "exists": path.is_dir()}));

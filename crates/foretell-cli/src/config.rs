@@ -114,14 +114,14 @@ fn table(path: &Path, command: &Command) -> Result<Option<Table>> {
     let text = file::text(path)?;
     let table: Table = text.parse().map_err(|e: toml::de::Error| {
         let line = e.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-        Error::input(format!("{}:{line}", path.display()), e.message())
+        Error::option(format!("{}:{line}", path.display()), e.message())
     })?;
     for (name, value) in &table {
         let Some(inner) = value.as_table() else {
             let message = format!(
                 "key '{name}' is in no table: put it under [all] or under a command such as [search]"
             );
-            return Err(Error::input(path.display().to_string(), message));
+            return Err(Error::option(path.display().to_string(), message));
         };
         if name == ALL {
             let every: BTreeSet<&str> = command.get_subcommands().flat_map(all_options).collect();
@@ -161,7 +161,7 @@ fn known(path: &Path, what: &str, given: &str, place: &str, names: &BTreeSet<&st
     let place = if place.is_empty() { String::new() } else { format!(" in {place}") };
     let known = names.iter().copied().collect::<Vec<_>>().join(", ");
     let message = format!("unknown {what} '{given}'{place}{nearest}; known: {known}");
-    Err(Error::input(path.display().to_string(), message))
+    Err(Error::option(path.display().to_string(), message))
 }
 
 /// The long names of a command's options that a file may set.
@@ -301,7 +301,7 @@ fn conflict(command: &Command, one: &str, other: &str) -> bool {
 
 /// A value of a file as an option takes it.
 fn values(place: &str, arg: &Arg, value: &Value) -> Result<Vec<String>> {
-    let wrong = |message: &str| Error::input(place, message);
+    let wrong = |message: &str| Error::option(place, message);
     let text = |value: &Value| match value {
         Value::String(text) => Ok(text.clone()),
         Value::Integer(number) => Ok(number.to_string()),

@@ -43,7 +43,7 @@ pub fn read(source: &str) -> Result<Vec<Architecture>> {
     let inside = Path::new(source).join("config.json");
     if source != "-" && Path::new(source).is_dir() {
         if !inside.is_file() {
-            return Err(Error::input(source, "is a folder without a config.json"));
+            return Err(Error::option(source, "is a folder without a config.json"));
         }
         return read(&inside.display().to_string());
     }
@@ -57,7 +57,7 @@ pub fn read(source: &str) -> Result<Vec<Architecture>> {
     };
     let mut architectures = Vec::new();
     for value in serde_json::Deserializer::from_str(&text).into_iter::<Value>() {
-        let value = value.map_err(|e| Error::input(source, format!("is not JSON: {e}")))?;
+        let value = value.map_err(|e| Error::option(source, format!("is not JSON: {e}")))?;
         let place = format!("{source}, architecture {}", architectures.len() + 1);
         let architecture = match hub::is_config(&value) {
             true => hub::read(&value, Path::new(source).parent().unwrap_or(Path::new("."))),
@@ -66,7 +66,7 @@ pub fn read(source: &str) -> Result<Vec<Architecture>> {
         architectures.push(architecture.map_err(|e| e.at(place))?);
     }
     if architectures.is_empty() {
-        return Err(Error::input(source, "holds no architecture"));
+        return Err(Error::option(source, "holds no architecture"));
     }
     Ok(architectures)
 }

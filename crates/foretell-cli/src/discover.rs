@@ -28,7 +28,7 @@ pub struct Labelled {
 impl LabelArgs {
     /// The requested networks, one part per family.
     pub fn labelled(&self) -> Result<Vec<Labelled>> {
-        let missing = || Error::input("--benchmark", "is missing: name a table of trained networks");
+        let missing = || Error::option("--benchmark", "is missing: name a table of trained networks");
         let name = self.benchmark.as_deref().ok_or_else(missing)?;
         let folder = self.table.data.folder()?;
         self.table.parts(&folder, name)?.iter().map(|part| self.part(part)).collect()
@@ -48,7 +48,7 @@ impl LabelArgs {
 pub fn run(args: &Discover, json: bool) -> Result<()> {
     match &args.space {
         Some(space) if args.method == "alpha" => rules(args, space, json),
-        Some(_) => Err(Error::input("--space", "has no labels; only --method alpha needs none")),
+        Some(_) => Err(Error::option("--space", "has no labels; only --method alpha needs none")),
         None => args.labels.labelled()?.iter().try_for_each(|labelled| one(args, labelled, json)),
     }
 }
@@ -147,11 +147,11 @@ fn plan(args: &Discover) -> Result<Plan> {
         "evolution" | "ablations" => (Method::Search, evolution),
         "random" => (Method::Search, Evolution::random(preset, population + generations)),
         "exhaustive" if args.unaries <= 2 => (Method::Exhaustive, evolution),
-        "exhaustive" => return Err(Error::input("--unaries", "must be 1 or 2 for --method exhaustive")),
+        "exhaustive" => return Err(Error::option("--unaries", "must be 1 or 2 for --method exhaustive")),
         other => {
             let message =
                 format!("'{other}' is not a method: evolution, random, exhaustive, ablations or alpha");
-            return Err(Error::input("--method", message));
+            return Err(Error::option("--method", message));
         }
     };
     let evolution = Evolution {

@@ -68,7 +68,7 @@ fn find(args: &Export) -> Result<(Architecture, Origin)> {
         let mut found = crate::count::read(source)?;
         return match found.len() {
             1 => Ok((found.remove(0), vec![("read from", "an architecture file".to_owned())])),
-            n => Err(Error::input(source, format!("has {n} architectures; export one at a time"))),
+            n => Err(Error::option(source, format!("has {n} architectures; export one at a time"))),
         };
     }
     let store = studies::open(&args.store)?;
@@ -77,7 +77,7 @@ fn find(args: &Export) -> Result<(Architecture, Origin)> {
         Some(trial) if trial < view.trials as u64 => trial as usize,
         Some(trial) => {
             let message = format!("has {} candidates; there is no trial {trial}", view.trials);
-            return Err(Error::input(format!("study '{source}'"), message));
+            return Err(Error::option(format!("study '{source}'"), message));
         }
         None => studies::winner(&view)?,
     };
@@ -96,7 +96,7 @@ fn find(args: &Export) -> Result<(Architecture, Origin)> {
 fn draw(architecture: &Architecture, seed: u64) -> Result<Weights<f32>> {
     let needed = 3 * architecture.memory().weights;
     match free_memory() {
-        Some(budget) if needed > budget => Err(Error::input(
+        Some(budget) if needed > budget => Err(Error::option(
             "weights",
             format!(
                 "need {}B of memory, {}B are free; without weights (--no-weights) only code is written",

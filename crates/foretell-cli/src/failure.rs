@@ -41,7 +41,7 @@ impl Failed<'_> {
 
     /// The message of the library, with the name of the option where it is about one.
     fn message(&self, error: &Error) -> String {
-        let Error::Input { place, message } = error else { return error.to_string() };
+        let Error::Input { place, message, .. } = error else { return error.to_string() };
         let option = OPTIONS.iter().find(|(name, option)| name == place && self.has(option));
         option.map_or_else(|| error.to_string(), |(_, option)| format!("--{option}: {message}"))
     }

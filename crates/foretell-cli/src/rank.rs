@@ -22,7 +22,7 @@ pub fn run(args: &args::Rank, json: bool) -> Result<u8> {
         architectures.extend(read(source)?);
     }
     if architectures.len() < 2 {
-        return Err(Error::input("ranking", "needs at least two architectures; foretell score takes one"));
+        return Err(Error::option("ranking", "needs at least two architectures; foretell score takes one"));
     }
     let scorer = Scorer::new(args.scoring.requests(USUAL)?, args.scoring.options()?);
     let progress = Progress::new("architectures", architectures.len() as u64);

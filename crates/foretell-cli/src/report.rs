@@ -19,7 +19,7 @@ pub fn run(args: &Report, json: bool) -> Result<()> {
     let view = View::load(&store, &args.study)?;
     if view.trials == 0 {
         let cure = "has no candidates yet: run its search first";
-        return Err(Error::input(format!("study '{}'", args.study), cure));
+        return Err(Error::option(format!("study '{}'", args.study), cure));
     }
     let page = args.output.clone().unwrap_or_else(|| file_name(&args.study).into());
     let random = Baseline::of(&store, &view.study)?;
@@ -27,7 +27,7 @@ pub fn run(args: &Report, json: bool) -> Result<()> {
     let verification = args.verification.as_deref().map(crate::verify::read).transpose()?;
     if let Some(other) = verification.as_ref().filter(|other| other.study != args.study) {
         let message = format!("belongs to study '{}'", other.study);
-        return Err(Error::input("--verification", message));
+        return Err(Error::option("--verification", message));
     }
     let evidence = crate::search::evidence(&view, None)?;
     let report = report::write(&view, &trials, &hash, &random, verification.as_ref(), &evidence)?;
@@ -77,7 +77,7 @@ fn refuse_foreign(path: &Path) -> Result<()> {
         return Ok(());
     }
     let place = path.display().to_string();
-    Err(Error::input(place, "exists and is not a report: choose another file, or replace it with --force"))
+    Err(Error::option(place, "exists and is not a report: choose another file, or replace it with --force"))
 }
 
 /// Writes a second file and renames it, so that the file is complete at any moment.

@@ -27,7 +27,7 @@ fn listed(path: &Path) -> Result<String> {
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     match lines.is_empty() {
-        true => Err(Error::input(path.display().to_string(), "names no proxy")),
+        true => Err(Error::option(path.display().to_string(), "names no proxy")),
         false => Ok(lines.join(", ")),
     }
 }
@@ -44,7 +44,7 @@ impl ScoringArgs {
     pub fn requests(&self, usual: &str) -> Result<Vec<Request>> {
         let requests = Request::parse_list(&written(self.proxies.as_deref().unwrap_or(usual))?)?;
         if requests.is_empty() {
-            return Err(Error::input("--proxies", "names no proxy; see foretell proxies"));
+            return Err(Error::option("--proxies", "names no proxy; see foretell proxies"));
         }
         self.refuse_idle(&requests)?;
         Ok(requests)
@@ -100,7 +100,7 @@ impl ScoringArgs {
                 let message = format!(
                     "'{other}' is neither shared nor standalone nor a file, nor a folder with {WEIGHTS}"
                 );
-                return Err(Error::input("--weights", message));
+                return Err(Error::option("--weights", message));
             }
         };
         Ok(Options {

@@ -11,7 +11,7 @@ pub fn run(args: &Spaces, json: bool) -> Result<()> {
     args.limits.check()?;
     match &args.space {
         None if args.limits.given() => {
-            Err(Error::input("SPACE", "is missing: limits need the name of a space"))
+            Err(Error::option("SPACE", "is missing: limits need the name of a space"))
         }
         None => list(json),
         Some(name) => show(&*space::open(name)?, args, json),

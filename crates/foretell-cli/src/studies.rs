@@ -48,7 +48,7 @@ pub fn winner(view: &View) -> Result<usize> {
             (_, Some(nearest)) => format!("{}; trial {nearest} is nearest", view.answer.reason.text()),
             _ => view.answer.reason.text().to_owned(),
         };
-        Error::input(format!("study '{}'", view.study.name), reason)
+        Error::option(format!("study '{}'", view.study.name), reason)
     })
 }
 
@@ -173,7 +173,7 @@ fn delete(args: &DeleteStudy, store: Option<&Path>, json: bool) -> Result<()> {
 /// Asks on a terminal; an error where nobody can answer.
 fn confirmed(what: &str) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
-        return Err(Error::input("--yes", format!("is required to delete {what}: stdin is not a terminal")));
+        return Err(Error::option("--yes", format!("is required to delete {what}: stdin is not a terminal")));
     }
     eprint!("Delete {what}? [y/N] ");
     let mut answer = String::new();

@@ -88,7 +88,7 @@ fn network(args: &Train) -> Result<Architecture> {
     let mut found = crate::count::read(source)?;
     match found.len() {
         1 => Ok(found.remove(0)),
-        n => Err(Error::input(source.as_str(), format!("has {n} networks; train one at a time"))),
+        n => Err(Error::option(source.as_str(), format!("has {n} networks; train one at a time"))),
     }
 }
 

@@ -70,7 +70,7 @@ fn plan(
     json: bool,
 ) -> Result<()> {
     if best.is_empty() {
-        return Err(Error::input(format!("study '{}'", args.study), "has no candidate to verify"));
+        return Err(Error::option(format!("study '{}'", args.study), "has no candidate to verify"));
     }
     let ids: Vec<String> = best.iter().map(Architecture::id).collect();
     if json {
@@ -95,5 +95,5 @@ fn plan(
 /// Reads the result of a verification.
 pub fn read(path: &Path) -> Result<Verification> {
     let text = file::text(path)?;
-    serde_json::from_str(&text).map_err(|e| Error::input(path.display().to_string(), e.to_string()))
+    serde_json::from_str(&text).map_err(|e| Error::option(path.display().to_string(), e.to_string()))
 }

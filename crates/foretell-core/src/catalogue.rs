@@ -46,11 +46,11 @@ pub fn bracketed(text: &str) -> Result<(&str, Map<String, Value>)> {
         None => (text, ""),
         Some((name, rest)) => match rest.strip_suffix(']') {
             Some(options) => (name, options),
-            None => return Err(Error::input(text, "has no closing bracket")),
+            None => return Err(Error::parse(text, "has no closing bracket")),
         },
     };
     let pair = |option: &str| {
-        let wrong = || Error::input(text, format!("'{option}' is not of the form key=value"));
+        let wrong = || Error::parse(text, format!("'{option}' is not of the form key=value"));
         let (key, value) = option.split_once('=').ok_or_else(wrong)?;
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
         Ok((key.trim().to_owned(), value))

@@ -44,9 +44,11 @@ pub enum Error {
         /// All known names, comma separated.
         known: String,
     },
-    /// Input that cannot be understood, with its place.
+    /// Text, options or data that cannot be used, with the place.
     #[error("{place}: {message}")]
     Input {
+        /// What it is.
+        kind: InputKind,
         /// File, line and key, as far as known.
         place: String,
         /// What is wrong and what would be right.
@@ -181,7 +183,7 @@ impl Error {
             Error::Write { .. } => "write",
             Error::Exists { .. } => "exists",
             Error::Unknown { .. } => "unknown-name",
-            Error::Input { .. } => "input",
+            Error::Input { kind, .. } => kind.name(),
             Error::Invalid { .. } => "invalid-architecture",
             Error::Infeasible { .. } => "infeasible",
             Error::Memory { .. } => "memory",
@@ -209,18 +211,52 @@ impl Error {
         Error::Write { path: path.into(), source: Arc::new(source) }
     }
 
-    /// An [`Error::Input`] from its two parts.
-    pub fn input(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Error::Input { place: place.into(), message: message.into() }
+    /// Text that cannot be read: a space, an architecture, a formula, a configuration.
+    pub fn parse(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Error::Input { kind: InputKind::Parse, place: place.into(), message: message.into() }
+    }
+
+    /// An option or setting that cannot be honoured.
+    pub fn option(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Error::Input { kind: InputKind::Option, place: place.into(), message: message.into() }
+    }
+
+    /// Data that is not what it should be: tables, weights, images, stored values.
+    pub fn data(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Error::Input { kind: InputKind::Data, place: place.into(), message: message.into() }
     }
 
     /// The same error, said to have happened at `place`.
     pub fn at(self, place: impl std::fmt::Display) -> Self {
+        let place = place.to_string();
         match self {
-            Error::Input { place: inner, message } if inner.is_empty() => {
-                Error::input(place.to_string(), message)
+            Error::Input { kind, place: inner, message } if inner.is_empty() => {
+                Error::Input { kind, place, message }
             }
-            other => Error::input(place.to_string(), other.to_string()),
+            Error::Input { kind, .. } => Error::Input { kind, place, message: self.to_string() },
+            other => Error::Input { kind: InputKind::Parse, place, message: other.to_string() },
+        }
+    }
+}
+
+/// What an [`Error::Input`] is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputKind {
+    /// Text that cannot be read.
+    Parse,
+    /// An option or setting that cannot be honoured.
+    Option,
+    /// Data that is not what it should be.
+    Data,
+}
+
+impl InputKind {
+    /// The word in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            InputKind::Parse => "parse",
+            InputKind::Option => "option",
+            InputKind::Data => "data",
         }
     }
 }

@@ -25,7 +25,7 @@ pub fn text_from(name: &Path, reader: impl Read) -> Result<String> {
     reader.take(TEXT_LIMIT + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > TEXT_LIMIT {
         let message = format!("is larger than {} MiB, the limit of text files", TEXT_LIMIT >> 20);
-        return Err(Error::input(name.display().to_string(), message));
+        return Err(Error::data(name.display().to_string(), message));
     }
     decoded(name, bytes)
 }
@@ -58,7 +58,7 @@ fn refused(path: &Path, found: &Metadata) -> Error {
         pipe if is_pipe(pipe) => "a pipe",
         _ => "a device or socket",
     };
-    Error::input(path.display().to_string(), format!("is {kind}, not a regular file"))
+    Error::data(path.display().to_string(), format!("is {kind}, not a regular file"))
 }
 
 #[cfg(unix)]

@@ -27,11 +27,11 @@ pub fn read(config: &Value, folder: &Path) -> Result<Architecture> {
         let text = crate::file::text(&path)?;
         let place = || path.display().to_string();
         let value =
-            serde_json::from_str(&text).map_err(|e| Error::input(place(), format!("is not JSON: {e}")))?;
+            serde_json::from_str(&text).map_err(|e| Error::parse(place(), format!("is not JSON: {e}")))?;
         return space::read_architecture(&value).map_err(|e| e.at(place()));
     }
     let config =
-        Config { kind, map: config.as_object().ok_or_else(|| Error::input("", "is not a JSON object"))? };
+        Config { kind, map: config.as_object().ok_or_else(|| Error::parse("", "is not a JSON object"))? };
     let (name, object) = match kind {
         "gpt2" => ("gpt2", config.gpt2()?),
         "bert" => ("bert", config.bert()?),
@@ -55,7 +55,7 @@ impl Config<'_> {
 
     fn refuse<T>(&self, key: &str, value: &Value, known: &str) -> Result<T> {
         let message = format!("is {value}, which the {} of this program cannot express: {known}", self.kind);
-        Err(Error::input(key, message))
+        Err(Error::parse(key, message))
     }
 
     /// A value, or what transformers takes where nothing is said.

@@ -47,8 +47,9 @@ impl TableArgs {
     pub fn parts(&self, folder: &Path, name: &str) -> Result<Vec<Benchmark>> {
         let mut table = Benchmark::load(folder, name)?;
         for filter in &self.filters {
-            let (column, value) =
-                filter.split_once('=').ok_or_else(|| Error::input(filter.as_str(), "is not COLUMN=VALUE"))?;
+            let (column, value) = filter
+                .split_once('=')
+                .ok_or_else(|| Error::option(filter.as_str(), "is not COLUMN=VALUE"))?;
             table = table.filter(column, value)?;
         }
         for text in &self.set {

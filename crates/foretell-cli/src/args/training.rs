@@ -82,7 +82,7 @@ fn no_images(family: &dyn Family) -> Error {
         family.name(),
         text.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     );
-    Error::input("--on", message)
+    Error::option("--on", message)
 }
 
 /// What networks are trained on, and how.
@@ -157,7 +157,7 @@ impl TrainingArgs {
             values[key] = value;
         }
         let recipe: Recipe =
-            serde_json::from_value(values).map_err(|e| Error::input("--with", e.to_string()))?;
+            serde_json::from_value(values).map_err(|e| Error::option("--with", e.to_string()))?;
         recipe.check()?;
         Ok(recipe)
     }

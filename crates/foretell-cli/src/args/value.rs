@@ -48,9 +48,7 @@ pub fn shard(text: &str) -> std::result::Result<Shard, String> {
 
 /// The two sides of `key=value`, the value as JSON where it is JSON, else as text.
 pub fn assignment(text: &str) -> Result<(&str, Value)> {
-    let (key, value) = text.split_once('=').ok_or_else(|| Error::Input {
-        place: text.to_owned(),
-        message: "is not of the form KEY=VALUE".to_owned(),
-    })?;
+    let (key, value) =
+        text.split_once('=').ok_or_else(|| Error::option(text, "is not of the form KEY=VALUE"))?;
     Ok((key, serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()))))
 }

@@ -321,7 +321,7 @@ fn scoring_mistakes_are_named() {
     assert!(scored[1]["scores"]["snip"]["value"].as_f64().unwrap() > 0.0);
     // A weight file that does not fit is one candidate's failure, by name.
     let output = folder.ok("score a.json --json --proxies snip,params --weights junk.safetensors");
-    assert_eq!(lines(&output)[0]["scores"]["snip"]["kind"], "input");
+    assert_eq!(lines(&output)[0]["scores"]["snip"]["kind"], "data");
     assert!(lines(&output)[0]["scores"]["params"]["value"].as_f64().unwrap() > 0.0);
 }
 

@@ -207,14 +207,14 @@ pub(super) fn value_of<'o>(field: &Field, object: &'o Map<String, Value>) -> Res
     let first = given.next();
     match (first, given.next()) {
         (Some((a, x)), Some((b, y))) if x != y => {
-            Err(Error::input(b.clone(), format!("is {y}, but '{a}', the same field, is {x}: keep one")))
+            Err(Error::parse(b.clone(), format!("is {y}, but '{a}', the same field, is {x}: keep one")))
         }
         _ => Ok(first.map(|(_, value)| value)),
     }
 }
 
 pub(super) fn wrong(field: &Field, message: String) -> Error {
-    Error::input(field.key, message)
+    Error::parse(field.key, message)
 }
 
 /// The values outside the positions; a missing depth is taken from the length of the per-position lists.

@@ -8,7 +8,8 @@
 
 use super::field::{count, dim, flag, name, optional, schema};
 use super::{
-    Architecture, Block, Card, Counter, Form, Init, MAX_LAYERS, Names, NetworkKind, Positions, Role, Tensor, Visitor, fits,
+    Architecture, Block, Card, Counter, Form, Init, MAX_LAYERS, Names, NetworkKind, Positions, Role, Tensor,
+    Visitor, fits,
 };
 
 schema! {

@@ -92,7 +92,7 @@ pub fn register(family: &'static dyn Family) -> Result<()> {
     let mut brought = BROUGHT.write().expect("no holder panics");
     match FAMILIES.iter().chain(&*brought).find(|known| known.is(family)) {
         Some(known) if std::ptr::eq(known.card(), family.card()) => Ok(()),
-        Some(_) => Err(Error::input(family.name(), "is the name of another family: choose another")),
+        Some(_) => Err(Error::parse(family.name(), "is the name of another family: choose another")),
         None => {
             brought.push(family);
             Ok(())

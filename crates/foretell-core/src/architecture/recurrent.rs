@@ -135,7 +135,7 @@ pub struct Recipe {
 }
 
 fn bad(place: &str, message: String) -> Error {
-    Error::input(format!("nodes: {place}"), message)
+    Error::parse(format!("nodes: {place}"), message)
 }
 
 impl Recipe {
@@ -477,7 +477,7 @@ impl super::Family for Family {
     fn read(&self, object: &Map<String, Value>, template: Option<&Template>) -> Result<Vec<u32>> {
         let nodes = object.get("nodes").or(object.get("recipe"));
         let nodes =
-            nodes.ok_or_else(|| Error::input("nodes", "is missing: the cell as [{name, op, inputs}]"))?;
+            nodes.ok_or_else(|| Error::parse("nodes", "is missing: the cell as [{name, op, inputs}]"))?;
         let recipe = Recipe::from_json(nodes)?;
         let states = &FIELDS[5];
         if let Some(given) = value_of(states, object)?

@@ -154,7 +154,7 @@ impl Scorer<'_> {
         if score.is_finite() {
             return Ok(score);
         }
-        Err(Error::input("the score", format!("is {score} for {architecture:?}: exact search needs numbers")))
+        Err(Error::parse("the score", format!("is {score} for {architecture:?}: exact search needs numbers")))
     }
 
     fn base(&self, frame: usize) -> Architecture {
@@ -272,5 +272,5 @@ fn equal(sum: f64, real: f64, start: f64) -> bool {
 fn no_sum() -> Error {
     let message = "is no sum over layers, which an exact search needs: take nsc, zerolm, params or the like, or another \
                    algorithm";
-    Error::input("the score", message)
+    Error::parse("the score", message)
 }

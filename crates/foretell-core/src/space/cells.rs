@@ -41,11 +41,11 @@ impl Cells {
         for (field, choices) in definition.family.fields().iter().zip(&definition.globals) {
             if choices.len() > 1 && field.key != "num_states" {
                 let message = "may not vary in this family: put one value under [fixed]";
-                return Err(Error::input(definition.at(field.key), message));
+                return Err(Error::parse(definition.at(field.key), message));
             }
         }
         if definition.min_ffn_ratio.is_some() {
-            return Err(Error::input(
+            return Err(Error::parse(
                 definition.name.as_str(),
                 "min_ffn_ratio has no meaning for recurrent cells",
             ));
@@ -215,22 +215,22 @@ impl Space for Cells {
         let recipe = Recurrent(architecture).recipe();
         let (states, nodes) = (recipe.results.len(), recipe.nodes.len());
         if !self.states.contains(&(states as u32)) {
-            return Err(Error::input("num_states", format!("{states} is not among {:?}", self.states)));
+            return Err(Error::parse("num_states", format!("{states} is not among {:?}", self.states)));
         }
         if nodes > self.max_nodes(states) {
             let most = self.max_nodes(states);
-            return Err(Error::input("nodes", format!("{nodes} are more than the generator's {most}")));
+            return Err(Error::parse("nodes", format!("{nodes} are more than the generator's {most}")));
         }
         for (slot, field) in self.definition.family.fields().iter().take(STATES).enumerate() {
             let (value, fixed) = (architecture.globals()[slot], self.definition.globals[slot][0]);
             if value != fixed {
-                return Err(Error::input(field.key, format!("is {value}, the space fixes {fixed}")));
+                return Err(Error::parse(field.key, format!("is {value}, the space fixes {fixed}")));
             }
         }
         if !accepted(&recipe) {
             let message =
                 "must read x and every previous state, and no next state may read a previous one directly";
-            return Err(Error::input("nodes", message));
+            return Err(Error::parse("nodes", message));
         }
         Ok(())
     }

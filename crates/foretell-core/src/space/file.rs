@@ -71,7 +71,7 @@ impl Definition {
     /// Reads a space file; `place` is what complaints call it.
     pub fn parse(place: &str, text: &str) -> Result<Self> {
         if text.len() > MAX_BYTES {
-            return Err(Error::input(
+            return Err(Error::parse(
                 place,
                 format!("is {} bytes long, a space file has at most {MAX_BYTES}", text.len()),
             ));
@@ -79,7 +79,7 @@ impl Definition {
         let reader = Reader { place, text };
         let table = DeTable::parse(text).map_err(|e| {
             let start = e.span().map_or(0, |span| span.start);
-            Error::input(reader.line_of(start), e.message())
+            Error::parse(reader.line_of(start), e.message())
         })?;
         reader.definition(table.get_ref())
     }
@@ -123,7 +123,7 @@ impl Reader<'_> {
     }
 
     fn wrong<T>(&self, what: &Spanned<T>, key: &str, message: impl Into<String>) -> Error {
-        Error::input(format!("{}: {key}", self.line_of(what.span().start)), message)
+        Error::parse(format!("{}: {key}", self.line_of(what.span().start)), message)
     }
 
     fn definition(&self, table: &DeTable) -> Result<Definition> {
@@ -140,7 +140,7 @@ impl Reader<'_> {
         let name = text("name")?;
         let family_name = text("family")?;
         if name.is_empty() || family_name.is_empty() {
-            return Err(Error::input(self.place, "needs a name and a family at its top"));
+            return Err(Error::parse(self.place, "needs a name and a family at its top"));
         }
         if !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) || name.len() > 64 {
             let message = "may hold up to 64 letters, digits, '-', '_' and '.'";
@@ -352,7 +352,7 @@ impl Reader<'_> {
     fn complete(&self, definition: &Definition) -> Result<()> {
         let family = definition.family;
         let missing =
-            |field: &Field| Error::input(self.place, format!("says nothing of {}: {}", field.key, field.doc));
+            |field: &Field| Error::parse(self.place, format!("says nothing of {}: {}", field.key, field.doc));
         let largest: Vec<u32> =
             definition.globals.iter().map(|choices| *choices.iter().max().unwrap_or(&0)).collect();
         let Card { fields, positions, .. } = family.card();
@@ -370,7 +370,7 @@ impl Reader<'_> {
                     return Err(missing(field));
                 }
                 Column::Each(lists) if lists.len() != deepest => {
-                    return Err(Error::input(
+                    return Err(Error::parse(
                         definition.at(field.key),
                         format!("has {} entries, but up to {deepest} layers or stages", lists.len()),
                     ));

@@ -72,7 +72,7 @@ impl Grid {
         let ruled = definition.family.ffn_and_width(&builder.scratch(builder.deepest()), 0).is_some();
         if definition.min_ffn_ratio.is_some() && !ruled {
             let message = format!("min_ffn_ratio has no meaning for the {} family", definition.family.name());
-            return Err(Error::input(definition.name.as_str(), message));
+            return Err(Error::parse(definition.name.as_str(), message));
         }
         let frames = builder.frames()?;
         builder.refuse_dead_choices(&frames)?;
@@ -220,12 +220,12 @@ impl Space for Grid {
 
     fn validate(&self, architecture: &Architecture) -> Result<()> {
         let outside = |key: &str, value: serde_json::Value, choices: String| {
-            Error::input(key, format!("{value} is not in space '{}', which has {choices}", self.label))
+            Error::parse(key, format!("{value} is not in space '{}', which has {choices}", self.label))
         };
         let family = self.definition.family;
         if !architecture.family().is(family) {
             let message = format!("is a {}, the space holds {}", architecture.family().name(), family.name());
-            return Err(Error::input("family", message));
+            return Err(Error::parse("family", message));
         }
         architecture.check()?;
         let text = |field: &Field, choices: &[u32]| {
@@ -254,7 +254,7 @@ impl Space for Grid {
         // Each value is a choice and the family's rules hold: only the space's own rule is left.
         for position in 0..architecture.positions() {
             if let Err(reason) = ratio_rule(&self.definition, architecture, position) {
-                return Err(Error::input(format!("layer {}", position + 1), reason));
+                return Err(Error::parse(format!("layer {}", position + 1), reason));
             }
         }
         Ok(())
@@ -358,7 +358,7 @@ impl Builder<'_> {
             let message = format!(
                 "the choices outside the layers combine to {combinations} frames, at most {MAX_HEADS} are handled: fix some of them"
             );
-            return Err(Error::input(&definition.name, message));
+            return Err(Error::parse(&definition.name, message));
         }
         let deepest = self.deepest();
         let per_position =
@@ -368,7 +368,7 @@ impl Builder<'_> {
             let message = format!(
                 "the choices combine to {work} pairs of frame and layer, at most {MAX_WORK} are handled: use fewer or coarser choices"
             );
-            return Err(Error::input(&definition.name, message));
+            return Err(Error::parse(&definition.name, message));
         }
         let mut scratch = self.scratch(deepest);
         let mut menus: HashMap<Arc<Menu>, ()> = HashMap::new();
@@ -479,7 +479,7 @@ impl Builder<'_> {
                     "{} fits no other choice of this space, so it can never be used",
                     field.write(choice)
                 );
-                return Err(Error::input(self.definition.at(field.key), message));
+                return Err(Error::parse(self.definition.at(field.key), message));
             }
         }
         Ok(())
@@ -493,7 +493,7 @@ impl Builder<'_> {
             .iter()
             .find(|field| reason.starts_with(field.key))
             .map_or("", |field| field.key);
-        Error::input(self.definition.at(key), format!("{what}: {reason}"))
+        Error::parse(self.definition.at(key), format!("{what}: {reason}"))
     }
 }
 

@@ -162,7 +162,7 @@ impl dyn Space + '_ {
         if limits.counter == Counter::Published && !self.definition().family.has_published_flops() {
             let message =
                 format!("the {} family has no published counter: use exact", self.definition().family.name());
-            return Err(Error::input("flops", message));
+            return Err(Error::parse("flops", message));
         }
         self.feasible(limits)
     }
@@ -256,7 +256,7 @@ pub fn open(name_or_path: &str) -> Result<Arc<dyn Space>> {
     // A file that calls itself like a preset would make its architectures read back as the preset's.
     match PRESETS.iter().find(|(name, _)| *name == space.name()) {
         Some((name, shipped)) if *shipped != text => {
-            Err(Error::input(name_or_path, format!("is called '{name}' like a preset: choose another name")))
+            Err(Error::parse(name_or_path, format!("is called '{name}' like a preset: choose another name")))
         }
         _ => Ok(space),
     }
@@ -265,7 +265,7 @@ pub fn open(name_or_path: &str) -> Result<Arc<dyn Space>> {
 /// Reads an architecture that says its preset (`space`) or its `family`.
 pub fn read_architecture(value: &Value) -> Result<Architecture> {
     let Some(object) = value.as_object() else {
-        return Err(Error::input("architecture", "is not a JSON object"));
+        return Err(Error::parse("architecture", "is not a JSON object"));
     };
     let text = |key: &str| object.get(key).and_then(Value::as_str);
     match (text("family"), text("space")) {
@@ -273,7 +273,7 @@ pub fn read_architecture(value: &Value) -> Result<Architecture> {
             Architecture::from_json(label.unwrap_or(name).into(), family(name)?, None, object)
         }
         (None, Some(space)) => open(space)?.read(object),
-        (None, None) => Err(Error::input(
+        (None, None) => Err(Error::parse(
             "architecture",
             "names neither its space nor its family, e.g. {\"space\": \"gpt2\", …}",
         )),

@@ -88,7 +88,7 @@ impl<'w, S: Scalar> Decoder<'w, S> {
     }
 
     fn check(&self, ids: &[u32]) -> Result<()> {
-        let wrong = |message: String| Err(Error::input("tokens", message));
+        let wrong = |message: String| Err(Error::data("tokens", message));
         let (seen, context) = (self.cache.tokens(), self.cache.context());
         if ids.is_empty() {
             return wrong("there are none: feed at least one".into());

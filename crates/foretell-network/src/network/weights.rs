@@ -179,7 +179,7 @@ impl<S: Scalar> Weights<S> {
         names: &dyn Fn(&Tensor) -> Vec<String>,
         allowed: &dyn Fn(&str) -> bool,
     ) -> Result<Self> {
-        let wrong = |message: String| Error::input(path.display().to_string(), message);
+        let wrong = |message: String| Error::data(path.display().to_string(), message);
         let layout = Layout::of(architecture);
         let mut weights = Self::zeros(layout.clone());
         let mut known = FxHashSet::default();
@@ -210,7 +210,7 @@ impl<S: Scalar> Weights<S> {
 
 fn parse<'b>(bytes: &'b [u8], path: &Path) -> Result<safetensors::SafeTensors<'b>> {
     safetensors::SafeTensors::deserialize(bytes)
-        .map_err(|e| Error::input(path.display().to_string(), e.to_string()))
+        .map_err(|e| Error::data(path.display().to_string(), e.to_string()))
 }
 
 /// A tensor under its name, or under the one it had when norms had gains called gamma.

@@ -35,7 +35,7 @@ impl Inputs {
     /// steps first) with `labels` and `token_type_ids`; and, if wanted, `cotangent`, `noise` and `curve_basis`.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = crate::file::bytes(path)?;
-        let wrong = |message: String| Error::input(path.display().to_string(), message);
+        let wrong = |message: String| Error::data(path.display().to_string(), message);
         let file = safetensors::SafeTensors::deserialize(&bytes).map_err(|e| wrong(e.to_string()))?;
         let floats = |name: &str| match file.tensor(name) {
             Err(_) => Ok(Vec::new()),
@@ -85,7 +85,7 @@ impl Inputs {
                 "bytes need a vocabulary of 256 and more than {tokens} of them; there are {words} words and {} bytes",
                 text.len()
             );
-            return Err(Error::input("text", message));
+            return Err(Error::data("text", message));
         }
         let mut rng = setting.seed.stream("text", 0);
         let starts: Vec<usize> = (0..batch).map(|_| rng.random_range(0..text.len() - tokens)).collect();
@@ -120,7 +120,7 @@ pub(super) fn field(architecture: &Architecture, key: &str) -> Option<u64> {
 pub fn input<S: Scalar>(setting: &Setting, pass: &Pass) -> Result<Input<S>> {
     let most = setting.architecture.tokens() as usize;
     if pass.tokens > most && field(setting.architecture, "vocab_size").is_some() {
-        return Err(Error::input(
+        return Err(Error::option(
             "tokens",
             format!("{} are more than the network reads: {most}", pass.tokens),
         ));
@@ -133,7 +133,7 @@ pub fn input<S: Scalar>(setting: &Setting, pass: &Pass) -> Result<Input<S>> {
         (_, 1) => whole,
         (_, parts) if parts > whole.batch() => {
             let message = format!("{} samples cannot be cut into {parts} parts", whole.batch());
-            return Err(Error::input("batch", message));
+            return Err(Error::option("batch", message));
         }
         (part, parts) => whole.part(part, parts, steps_first(setting.architecture)),
     };
@@ -171,13 +171,13 @@ fn drawn<S: Scalar>(setting: &Setting, pass: &Pass) -> Input<S> {
 }
 
 fn given<S: Scalar>(architecture: &Architecture, given: &Inputs, pass: &Pass) -> Result<Input<S>> {
-    let wrong = |message: String| Err(Error::input("inputs", message));
+    let wrong = |message: String| Err(Error::data("inputs", message));
     if pass.batch > given.batch {
         let message = format!("{} samples were requested; the given inputs hold {}", pass.batch, given.batch);
-        return Err(Error::input("batch", message));
+        return Err(Error::option("batch", message));
     }
     if pass.tokens > 0 {
-        return Err(Error::input("tokens", "has no effect: the given inputs have a length of their own"));
+        return Err(Error::option("tokens", "has no effect: the given inputs have a length of their own"));
     }
     let batch = if pass.batch == 0 { given.batch } else { pass.batch };
     let get = |key| field(architecture, key);

@@ -268,7 +268,7 @@ fn differentiated<S: Scalar>(
     let (architecture, loss) = (setting.architecture, natural(pass.loss, setting.architecture));
     let without = |what: &str| {
         let message = format!("{what}; a {} network has none", architecture.family().name());
-        Err(Error::input("loss", message))
+        Err(Error::option("loss", message))
     };
     if loss == Loss::CrossEntropy {
         if let Some(loss) = output.loss {

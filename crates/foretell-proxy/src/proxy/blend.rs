@@ -40,7 +40,7 @@ impl Blend {
     pub(super) fn parse(text: &str) -> Result<(Self, &'static About)> {
         let (_, inside) = call(text).map_err(|e| e.at(text))?;
         let member = |part: &str| {
-            let wrong = || Error::input(text, format!("'{part}' is not of the form weight * proxy"));
+            let wrong = || Error::option(text, format!("'{part}' is not of the form weight * proxy"));
             let (weight, proxy) = part.split_once('*').ok_or_else(wrong)?;
             let weight: f64 = weight.trim().parse().map_err(|_| wrong())?;
             let request = Request::parse(proxy)?;
@@ -49,7 +49,7 @@ impl Blend {
                 let message = format!(
                     "'{part}': a member has a weight of at most {MOST}, a score of its own, and sets no field"
                 );
-                return Err(Error::input(text, message));
+                return Err(Error::option(text, message));
             }
             Ok((weight, request))
         };

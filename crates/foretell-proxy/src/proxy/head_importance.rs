@@ -70,7 +70,7 @@ impl Proxy for HeadImportance {
         let observed = input.pass(&self.pass())?;
         if self.of == Of::Heads {
             if self.rows.is_some() {
-                return Err(Error::input("rows", "has no effect together with of=heads"));
+                return Err(Error::option("rows", "has no effect together with of=heads"));
             }
             return heads(input, &observed);
         }

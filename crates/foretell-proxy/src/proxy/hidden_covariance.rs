@@ -66,7 +66,7 @@ impl Proxy for HiddenCovariance {
         let of_layer = |mark| matches!(mark, Mark::Hidden(layer, _) if layer == wanted).then_some(());
         let states = input.pass(&pass())?.kept(of_layer);
         let Some((_, first)) = states.first() else {
-            return Err(Error::input("layer", format!("there is no recurrent layer {}", self.layer)));
+            return Err(Error::option("layer", format!("there is no recurrent layer {}", self.layer)));
         };
         let (batch, width) = (first.rows(), first.cols());
         let columns: Vec<Vec<f64>> = states.iter().map(|(_, h)| h.t().to_vec()).collect();

@@ -128,7 +128,7 @@ impl<'a> ProxyInput<'a> {
     /// The error of an option that has no effect on this family.
     pub fn idle(&self, option: &str, reason: &str) -> Error {
         let family = self.subject.name();
-        Error::input(option, format!("has no effect on {family}: {reason}"))
+        Error::option(option, format!("has no effect on {family}: {reason}"))
     }
 
     /// The weights as they were drawn or read, with their tensors.

@@ -71,7 +71,7 @@ impl Proxy for LargeNoise {
     }
     fn score(&self, input: &ProxyInput) -> Result<Score> {
         if (10.0 * self.amplitude).fract().abs() > 1e-6 {
-            return Err(Error::input("amplitude", format!("{} is not a multiple of 0.1", self.amplitude)));
+            return Err(Error::option("amplitude", format!("{} is not a multiple of 0.1", self.amplitude)));
         }
         let [still, moved] =
             [0.0, self.amplitude].map(|amplitude| disturbed(ABOUT, input, self.of, amplitude));

@@ -168,7 +168,7 @@ pub fn register<P: Proxy + DeserializeOwned + 'static>(about: &'static About) ->
     let mut brought = BROUGHT.write().expect("no holder panics");
     match CATALOGUE.iter().chain(&*brought).find(|entry| entry.about.answers_to(about.name)) {
         Some(known) if std::ptr::eq(known.about, about) => Ok(()),
-        Some(_) => Err(Error::input(about.name, "is the name of another proxy: choose another")),
+        Some(_) => Err(Error::option(about.name, "is the name of another proxy: choose another")),
         None => {
             brought.push(Entry { about, build: build::<P> });
             Ok(())
@@ -326,12 +326,12 @@ impl Request {
             None => (text, ""),
             Some((name, rest)) => match rest[1..].strip_suffix(']') {
                 Some(options) => (name, options),
-                None => return Err(Error::input(text, "has no closing bracket")),
+                None => return Err(Error::option(text, "has no closing bracket")),
             },
         };
         let (about, kind) = Kind::of(name)?;
         if name.starts_with(&format!("{}(", blend::NAME)) && !options.is_empty() {
-            return Err(Error::input(text, "a blend takes no options: write them behind its members"));
+            return Err(Error::option(text, "a blend takes no options: write them behind its members"));
         }
         let (mut own, mut shared, mut overrides) = (Map::new(), Map::new(), Vec::new());
         let mut pairs: Vec<&str> =
@@ -347,7 +347,7 @@ impl Request {
         }
         for option in pairs {
             let Some((key, value)) = option.split_once('=') else {
-                return Err(Error::input(text, format!("'{option}' is not of the form key=value")));
+                return Err(Error::option(text, format!("'{option}' is not of the form key=value")));
             };
             let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
             if about.options.iter().any(|(known, ..)| *known == key) {
@@ -362,7 +362,7 @@ impl Request {
                 return Err(catalogue::unknown("option", key, known).at(text));
             }
         }
-        let wrong = |e: serde_json::Error| Error::input(text, e.to_string());
+        let wrong = |e: serde_json::Error| Error::option(text, e.to_string());
         range::check(about.ranges, &own).map_err(|e| e.at(text))?;
         // A formula keeps the options of the passes that it was found with, whatever statistics it looks at.
         let lenient = matches!(kind, Kind::Written(_));
@@ -396,10 +396,7 @@ impl Request {
             if part != "all" && cost.is_none() {
                 return Self::parse(&format!("{part}{options}")).map(|request| requests.push(request));
             }
-            for about in cards()
-                .into_iter()
-                .filter(|about| cost.is_none_or(|cost| cost == about.cost))
-            {
+            for about in cards().into_iter().filter(|about| cost.is_none_or(|cost| cost == about.cost)) {
                 let options = if about.runs() { options } else { "" };
                 let request = Self::parse(&format!("{}{options}", about.name))?;
                 requests.push(Request { lenient: true, ..request });
@@ -425,7 +422,7 @@ impl Request {
         let mut changed: Option<Architecture> = None;
         for (key, value) in &self.overrides {
             let Some(before) = changed.as_ref().or(subject.architecture()) else {
-                return Err(Error::input(
+                return Err(Error::option(
                     key,
                     format!("cannot be set: {} has no such field", subject.name()),
                 ));

@@ -74,7 +74,7 @@ impl Proxy for Ntkt {
     }
     fn score(&self, input: &ProxyInput) -> Result<Score> {
         if self.exact && self.probes.is_some() {
-            return Err(Error::input("probes", "has no effect together with exact=true"));
+            return Err(Error::option("probes", "has no effect together with exact=true"));
         }
         let observed = input.pass(&self.pass())?;
         let traces = &observed.result.traces;

@@ -62,13 +62,13 @@ impl PassOverrides {
     /// Reads options by name; numbers must lie inside [`SHARED_RANGES`].
     pub(super) fn read(options: Map<String, Value>) -> Result<Self> {
         range::check(SHARED_RANGES, &options)?;
-        serde_json::from_value(Value::Object(options)).map_err(|e| Error::input("", e.to_string()))
+        serde_json::from_value(Value::Object(options)).map_err(|e| Error::option("", e.to_string()))
     }
 
     /// Refuses options that no proxy can honour for this family.
     pub(super) fn check_subject(&self, subject: &dyn Subject, passes: &[Pass]) -> Result<()> {
         let idle = |option: &str, why: &str| {
-            Err(Error::input(option, format!("has no effect on {}: {why}", subject.name())))
+            Err(Error::option(option, format!("has no effect on {}: {why}", subject.name())))
         };
         match passes.is_empty() {
             true => Ok(()),
@@ -85,7 +85,7 @@ impl PassOverrides {
     /// Refuses options that changed nothing about a score: none of the passes is changed by them, there is no term, or
     /// the layers were never `looked` at.
     pub(super) fn check_effect(&self, passes: &[Pass], score: &Score, looked: bool) -> Result<()> {
-        let idle = |option: &str, why: &str| Err(Error::input(option, format!("has no effect: {why}")));
+        let idle = |option: &str, why: &str| Err(Error::option(option, format!("has no effect: {why}")));
         let data = |pass: &Pass| !matches!(pass.derivative, Derivative::Curve { .. });
         let folds =
             |pass: &Pass| matches!(pass.derivative, Derivative::Samples(fold, _) if fold != Fold::Halves);

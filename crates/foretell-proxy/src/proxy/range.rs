@@ -38,7 +38,7 @@ impl Range {
             return Ok(());
         }
         let given = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        Err(Error::input("", format!("{} is {given}; it must be {self}", self.option)))
+        Err(Error::option("", format!("{} is {given}; it must be {self}", self.option)))
     }
 }
 

@@ -108,7 +108,7 @@ impl Cell {
         let scores = self.scores.iter().map(|score| score.as_ref().map_err(Error::clone));
         let scores = scores.collect::<Result<Vec<&Score>>>()?;
         let Some((first, others)) = scores.split_first() else {
-            return Err(Error::input("score", "nothing was scored"));
+            return Err(Error::option("score", "nothing was scored"));
         };
         let mut mean = (*first).clone();
         if others.is_empty() {
@@ -375,7 +375,7 @@ impl Scorer {
             true
         })?;
         let rows = rows.into_inner().expect("no holder panics").into_iter();
-        rows.collect::<Option<_>>().ok_or_else(|| Error::input("score", "the executor left out a candidate"))
+        rows.collect::<Option<_>>().ok_or_else(|| Error::option("score", "the executor left out a candidate"))
     }
 
     /// Scores candidates in about their order by the scorer's [`Executor`]; `each` is told of every one as it comes, and

@@ -80,8 +80,7 @@ impl Plan {
     pub fn read(path: &Path) -> Result<Self> {
         let place = path.display().to_string();
         let text = crate::file::text(path)?;
-        let config: Config =
-            toml::from_str(&text).map_err(|e| Error::input(place.as_str(), e.to_string()))?;
+        let config: Config = toml::from_str(&text).map_err(|e| Error::data(place.as_str(), e.to_string()))?;
         let beside = path.parent().unwrap_or(Path::new("."));
         let space = match space::is_preset(&config.space) {
             true => space::preset(&config.space)?,
@@ -101,7 +100,7 @@ impl Plan {
     /// Draws the networks of a space.
     pub fn new(config: Config, space: Arc<dyn Space>, data: Data) -> Result<Self> {
         config.recipe.check()?;
-        let wrong = |message: String| Err(Error::input("", message));
+        let wrong = |message: String| Err(Error::data("", message));
         let [least, most] = config.params;
         if config.networks == 0 || config.strata == 0 || least == 0 || least >= most {
             return wrong(

@@ -114,7 +114,7 @@ pub fn folder(given: Option<&Path>) -> Result<PathBuf> {
         return Ok(folder);
     }
     let message = format!("no benchmark folder is here. {LAYOUT}; {FOLDER_VARIABLE} names another");
-    Err(Error::input(folder.display().to_string(), message))
+    Err(Error::data(folder.display().to_string(), message))
 }
 
 /// The names of all benchmarks in a folder, further tables as `folder/file`, and of those that ship with the library.
@@ -200,10 +200,7 @@ impl Benchmark {
     /// The first column that is a result of training.
     pub fn default_target(&self) -> Result<&Column> {
         self.columns.iter().find(|column| column.is_label()).ok_or_else(|| {
-            Error::input(
-                self.name.as_str(),
-                "has no column with a result of training: name the target column",
-            )
+            Error::data(self.name.as_str(), "has no column with a result of training: name the target column")
         })
     }
 
@@ -233,7 +230,7 @@ impl Benchmark {
                 "no row has {key}={value}; there is {}",
                 if seen.is_empty() { "no such column".into() } else { seen.join(", ") }
             );
-            return Err(Error::input(self.name.as_str(), message));
+            return Err(Error::data(self.name.as_str(), message));
         }
         Ok(self.select(&keep))
     }

@@ -77,7 +77,7 @@ fn detect(row: &Map<String, Value>, hints: &Hints) -> Result<&'static str> {
         () if has("ffn_dim") && has("num_layers") => "bert",
         () => {
             let message = "has no 'space', and its columns are those of no known kind of table";
-            return Err(Error::input("", message));
+            return Err(Error::data("", message));
         }
     })
 }

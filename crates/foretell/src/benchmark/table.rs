@@ -37,7 +37,7 @@ pub(super) fn read(folder: &Path, name: &str) -> Result<Vec<Row>> {
     let mut joined = csv(&runs.display().to_string(), &text(&runs)?)?;
     for row in &mut joined {
         let recipe = by_group.get(&key(row)).ok_or_else(|| {
-            Error::input(row.place.as_str(), format!("recipe_group {} is not in recipes.jsonl", key(row)))
+            Error::data(row.place.as_str(), format!("recipe_group {} is not in recipes.jsonl", key(row)))
         })?;
         for (column, value) in &recipe.values {
             row.values.entry(column.clone()).or_insert_with(|| value.clone());
@@ -67,18 +67,18 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Vec<Row>> {
         let place = format!("{name}:{}", i + 1);
         match serde_json::from_str(line) {
             Ok(values) => rows.push(Row { place, values }),
-            Err(e) => return Err(Error::input(place, format!("is not a JSON object: {e}"))),
+            Err(e) => return Err(Error::data(place, format!("is not a JSON object: {e}"))),
         }
     }
     if rows.is_empty() {
-        return Err(Error::input(name, "holds no row"));
+        return Err(Error::data(name, "holds no row"));
     }
     Ok(rows)
 }
 
 /// The rows of comma-separated values; `name` is what complaints call them.
 pub(super) fn csv(name: &str, text: &str) -> Result<Vec<Row>> {
-    let wrong = |line: usize, message: String| Error::input(format!("{name}:{line}"), message);
+    let wrong = |line: usize, message: String| Error::data(format!("{name}:{line}"), message);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().map_err(|e| wrong(1, e.to_string()))?.clone();
     let mut rows = Vec::new();

@@ -31,7 +31,7 @@ fn classes(folder: &Path) -> Result<Vec<String>> {
     names.sort();
     if names.len() < 2 {
         let message = format!("holds fewer than two folders of classes. {LAYOUT}");
-        return Err(Error::input(folder.display().to_string(), message));
+        return Err(Error::data(folder.display().to_string(), message));
     }
     Ok(names)
 }
@@ -42,7 +42,7 @@ fn part(folder: &Path, names: &[String], side: &mut Option<u32>) -> Result<Pixel
         let inside = folder.join(name);
         let files = if inside.is_dir() { super::files(&inside)? } else { Vec::new() };
         for file in files.into_iter().filter(|file| is_image(file)) {
-            let wrong = |message: String| Error::input(file.display().to_string(), message);
+            let wrong = |message: String| Error::data(file.display().to_string(), message);
             let image = decode(&super::read(&file)?).map_err(wrong)?;
             let side = *side.get_or_insert(image.width.min(image.height) as u32);
             pixels.bytes.extend(image.square(side as usize));

@@ -11,7 +11,7 @@ pub(super) fn read(folder: &Path) -> Result<Found> {
         let (_, labels) = file(&folder.join(format!("{name}-labels-idx1-ubyte")), 1)?;
         if shape[1] != shape[2] {
             let message = format!("images are {} x {}, not square", shape[1], shape[2]);
-            return Err(Error::input(folder.display().to_string(), message));
+            return Err(Error::data(folder.display().to_string(), message));
         }
         side = shape[1];
         Ok(Pixels { bytes, labels: labels.into_iter().map(u32::from).collect() })
@@ -24,7 +24,7 @@ pub(super) fn read(folder: &Path) -> Result<Found> {
 /// Sizes and bytes of a file of unsigned bytes with so many dimensions.
 fn file(path: &Path, dimensions: usize) -> Result<(Vec<u32>, Vec<u8>)> {
     let bytes = super::read(path)?;
-    let wrong = |message: &str| Error::input(path.display().to_string(), message);
+    let wrong = |message: &str| Error::data(path.display().to_string(), message);
     let start = 4 + 4 * dimensions;
     if bytes.len() < start || bytes[..4] != [0, 0, 8, dimensions as u8] {
         return Err(wrong(

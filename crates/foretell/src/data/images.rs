@@ -53,7 +53,7 @@ pub(super) fn open(path: &Path, side: Option<u32>) -> Result<Option<Images>> {
             "holds images of {0} x {0} pixels; only image files are brought to another size",
             found.side
         );
-        return Err(Error::input(name, message));
+        return Err(Error::data(name, message));
     }
     Images::new(found).map(Some).map_err(|e| e.at(name))
 }
@@ -68,12 +68,12 @@ impl Images {
         let Found { channels, side, mut train, valid } = found;
         let size = (channels * side * side) as usize;
         if size == 0 || train.labels.len() < 2 {
-            return Err(Error::input("", format!("holds fewer than two images. {LAYOUT}")));
+            return Err(Error::data("", format!("holds fewer than two images. {LAYOUT}")));
         }
         for part in std::iter::once(&train).chain(&valid) {
             if part.bytes.len() != size * part.labels.len() {
                 let message = format!("has {} labels and {} values", part.labels.len(), part.bytes.len());
-                return Err(Error::input("", message));
+                return Err(Error::data("", message));
             }
         }
         let valid = valid.unwrap_or_else(|| {

@@ -56,7 +56,7 @@ impl Data {
     /// their size.
     pub fn open(path: &Path, tokeniser: Tokeniser, cache: Option<&Path>, side: Option<u32>) -> Result<Self> {
         if !path.exists() {
-            return Err(Error::input(path.display().to_string(), format!("is not there. {LAYOUT}")));
+            return Err(Error::data(path.display().to_string(), format!("is not there. {LAYOUT}")));
         }
         if let Some(images) = images::open(path, side)? {
             return Ok(Data::Images(images));

@@ -16,7 +16,7 @@ struct Array {
 }
 
 pub(super) fn read_zip(path: &Path) -> Result<Found> {
-    let wrong = |message: String| Error::input(path.display().to_string(), message);
+    let wrong = |message: String| Error::data(path.display().to_string(), message);
     let file = std::fs::File::open(path).map_err(|source| Error::read(path, source))?;
     let mut archive = zip::ZipArchive::new(file).map_err(|e| wrong(e.to_string()))?;
     let mut arrays = HashMap::new();
@@ -35,7 +35,7 @@ pub(super) fn read_folder(folder: &Path) -> Result<Found> {
     for path in super::files(folder)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "npy"))
     {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let array = array(super::read(&path)?).map_err(|e| Error::input(path.display().to_string(), e))?;
+        let array = array(super::read(&path)?).map_err(|e| Error::data(path.display().to_string(), e))?;
         arrays.insert(name, array);
     }
     found(arrays).map_err(|e| e.at(folder.display()))
@@ -44,7 +44,7 @@ pub(super) fn read_folder(folder: &Path) -> Result<Found> {
 fn found(mut arrays: HashMap<String, Array>) -> Result<Found> {
     let mut size = (0, 0);
     let mut part = |images: Array, labels: Array| -> Result<Pixels> {
-        let wrong = |message: String| Err(Error::input("", message));
+        let wrong = |message: String| Err(Error::data("", message));
         if images.kind != "|u1" {
             return wrong(format!("images are {}, not unsigned bytes (|u1)", images.kind));
         }
@@ -72,7 +72,7 @@ fn found(mut arrays: HashMap<String, Array>) -> Result<Found> {
         Ok(Pixels { bytes, labels: integers(&labels)? })
     };
     let mut take = |name: &str| arrays.remove(name);
-    let missing = || Error::input("", "has no train_images and train_labels");
+    let missing = || Error::data("", "has no train_images and train_labels");
     let train = part(take("train_images").ok_or_else(missing)?, take("train_labels").ok_or_else(missing)?)?;
     let valid = match (take("valid_images"), take("valid_labels")) {
         (Some(images), Some(labels)) => Some(part(images, labels)?),
@@ -106,7 +106,7 @@ fn integers(array: &Array) -> Result<Vec<u32>> {
         _ => None,
     };
     let labels: Option<Vec<u32>> = wide.and_then(|wide| wide.into_iter().map(super::images::class).collect());
-    labels.ok_or_else(|| Error::input("", format!("labels ({}) are no classes from 0 on", array.kind)))
+    labels.ok_or_else(|| Error::data("", format!("labels ({}) are no classes from 0 on", array.kind)))
 }
 
 /// Reads the format of `numpy.lib.format`: a magic word, a version, a header that is a Python dictionary, the numbers.

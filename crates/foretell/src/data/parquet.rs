@@ -37,7 +37,7 @@ pub(super) fn read(files: &[PathBuf], mut side: Option<u32>) -> Result<Found> {
             // The crate takes some damage for a mistake of its own and panics.
             let read = || append(file, &mut side, &mut pixels);
             let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
-            let read = read.unwrap_or_else(|_| Err(Error::input("", "is damaged")));
+            let read = read.unwrap_or_else(|_| Err(Error::data("", "is damaged")));
             read.map_err(|e| e.at(file.display()))?;
         }
         Ok(pixels)
@@ -50,7 +50,7 @@ fn append(path: &Path, side: &mut Option<u32>, pixels: &mut Pixels) -> Result<()
     let wrong = |e: parquet::errors::ParquetError| {
         let cure =
             if e.to_string().contains("zstd") { "; build with the feature zstd to read it" } else { "" };
-        Error::input("", format!("{e}{cure}"))
+        Error::data("", format!("{e}{cure}"))
     };
     let file = std::fs::File::open(path).map_err(|source| Error::read(path, source))?;
     let reader = SerializedFileReader::new(file).map_err(wrong)?;
@@ -60,9 +60,9 @@ fn append(path: &Path, side: &mut Option<u32>, pixels: &mut Pixels) -> Result<()
         let columns = || row.get_column_iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
         let (Some(picture), Some(class)) = (picture(&row), class(&row)) else {
             let message = format!("has no picture and class from 0 on in its columns {}", columns());
-            return Err(Error::input(place, message));
+            return Err(Error::data(place, message));
         };
-        let picture = decode(picture).map_err(|e| Error::input(place, e))?;
+        let picture = decode(picture).map_err(|e| Error::data(place, e))?;
         let side = *side.get_or_insert(picture.width.min(picture.height) as u32);
         pixels.bytes.extend(picture.square(side as usize));
         pixels.labels.push(class);

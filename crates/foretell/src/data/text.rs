@@ -31,7 +31,7 @@ impl Text {
         };
         let name = path.display().to_string();
         if train.is_empty() {
-            return Err(Error::input(name, format!("holds no text. {LAYOUT}")));
+            return Err(Error::data(name, format!("holds no text. {LAYOUT}")));
         }
         let key = cache::key(&train, valid.as_deref(), tokeniser);
         if let Some(tokens) = cache.and_then(|cache| cache::open(cache, &key)) {

@@ -56,7 +56,7 @@ impl FromStr for Tokeniser {
     fn from_str(text: &str) -> Result<Self> {
         let wrong = || {
             let message = format!("is neither bytes nor bpe:N with N from {LEAST} on, such as bpe:2048");
-            Error::input(format!("tokeniser '{text}'"), message)
+            Error::data(format!("tokeniser '{text}'"), message)
         };
         match text.split_once(':') {
             None if text == "bytes" => Ok(Tokeniser::Bytes),

@@ -72,7 +72,7 @@ pub fn calibrate(candidates: &[Candidate], truth: &[f64], seed: u64) -> Result<C
     if truth.len() < 5 || !varied(truth) {
         let message =
             format!("{} labels, of which two at least differ, are too few: give five or more", truth.len());
-        return Err(Error::input("labels", message));
+        return Err(Error::option("labels", message));
     }
     let turned = |candidate: &Candidate| {
         [1.0, -1.0].map(|sign| Turned {
@@ -85,7 +85,7 @@ pub fn calibrate(candidates: &[Candidate], truth: &[f64], seed: u64) -> Result<C
     let usable: Vec<Turned> =
         candidates.iter().filter(|candidate| varied(&candidate.scores)).flat_map(turned).collect();
     if !usable.iter().any(|candidate| candidate.trivial) {
-        return Err(Error::input("proxies", "no count among them tells the labelled networks apart"));
+        return Err(Error::option("proxies", "no count among them tells the labelled networks apart"));
     }
     let all: Vec<usize> = (0..truth.len()).collect();
     let kinds = ["count", "single", "blend"];

@@ -209,7 +209,7 @@ fn one(
     } else {
         done();
     }
-    let none = || crate::error::Error::input("discover", "no formula ranks the sample: take more networks");
+    let none = || crate::error::Error::option("discover", "no formula ranks the sample: take more networks");
     let (fittest, reached) = top.first().cloned().ok_or_else(none)?;
     let (chosen, sample) = choose(bank, &top, &split.validation, &facts.truth, how.measure)
         .unwrap_or((fittest.clone(), reached));

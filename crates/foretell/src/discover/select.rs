@@ -26,7 +26,7 @@ impl Split {
             let message = format!(
                 "{sample} to sample and {validation} to validate leave fewer than 10 of {n} networks to test, or are fewer than 5"
             );
-            return Err(Error::input("sample", message));
+            return Err(Error::option("sample", message));
         }
         let mut rows: Vec<usize> = (0..n).collect();
         rows.shuffle(&mut Seed(seed).stream("split", 0));

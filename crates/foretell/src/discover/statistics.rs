@@ -174,7 +174,7 @@ fn read(path: &Path, settings: &Settings) -> Result<(FxHashMap<String, Network>,
     if line != first_line(settings) {
         let message =
             "was written with other settings or by another version: name another file, or remove it";
-        return Err(Error::input(path.display().to_string(), message));
+        return Err(Error::option(path.display().to_string(), message));
     }
     let (mut known, mut end) = (FxHashMap::default(), line.len() as u64);
     loop {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Refuses what must not be replaced: links, files, and folders that hold anything but an export.
 pub fn check(to: &Path, force: bool) -> Result<()> {
-    let refuse = |message: &str| Err(Error::input(to.display().to_string(), message));
+    let refuse = |message: &str| Err(Error::option(to.display().to_string(), message));
     if to.file_name().is_none() {
         return refuse("names no folder of its own");
     }

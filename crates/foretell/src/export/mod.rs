@@ -108,7 +108,7 @@ fn tensors(export: &Export, naming: Naming) -> Result<Option<File>> {
             entries.push((format!("{stem}.num_batches_tracked"), Dtype::I64, vec![], vec![0; 8]));
         }
     }
-    let wrong = |e: safetensors::SafeTensorError| Error::input(WEIGHTS, e.to_string());
+    let wrong = |e: safetensors::SafeTensorError| Error::option(WEIGHTS, e.to_string());
     let views = entries.iter().map(|(name, dtype, shape, bytes)| {
         Ok((name.as_str(), TensorView::new(*dtype, shape.clone(), bytes).map_err(wrong)?))
     });

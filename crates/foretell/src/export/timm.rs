@@ -25,7 +25,7 @@ impl Format for Timm {
         if source.kind != NetworkKind::Vision {
             let message =
                 format!("holds vision transformers, not {}: take huggingface or pytorch", a.family().name());
-            return Err(Error::input("timm", message));
+            return Err(Error::option("timm", message));
         }
         let mut files = vec![
             ("model.py".to_owned(), source.model(&family.sizes(a).literal(), true).into_bytes()),

@@ -123,7 +123,7 @@ fn decode(architecture: &Architecture, input: &Input<f32>, weights: &Weights<f32
         return Err(Error::NotDecoder { family: architecture.family().name() });
     };
     let mut decoder = Decoder::new(architecture, weights)?;
-    let (last, prompt) = ids.split_last().ok_or_else(|| Error::input("tokens", "the context has none"))?;
+    let (last, prompt) = ids.split_last().ok_or_else(|| Error::option("tokens", "the context has none"))?;
     if !prompt.is_empty() {
         decoder.feed(prompt)?;
     }

@@ -26,7 +26,8 @@ impl Reference {
     /// The work, run until its quickest time no longer falls.
     pub fn new() -> Self {
         let entry = |i: usize| (i % 17) as f32 / 17.0;
-        let (a, b) = ((0..SIDE * SIDE).map(entry).collect(), (0..SIDE * SIDE).map(|i| entry(i + 5)).collect());
+        let (a, b) =
+            ((0..SIDE * SIDE).map(entry).collect(), (0..SIDE * SIDE).map(|i| entry(i + 5)).collect());
         let mut reference = Reference { a, b, c: vec![0.0; SIDE * SIDE] };
         for _ in 0..20 {
             reference.time();

@@ -160,8 +160,9 @@ mod tests {
     /// Without CPU time the spread decides.
     #[test]
     fn wall_time_alone() {
-        let repeats: Vec<Repeat> =
-            (0..20).map(|i| Repeat { wall: if i % 2 == 0 { 10.0 } else { 25.0 }, cpu: None, reference: 0.0 }).collect();
+        let repeats: Vec<Repeat> = (0..20)
+            .map(|i| Repeat { wall: if i % 2 == 0 { 10.0 } else { 25.0 }, cpu: None, reference: 0.0 })
+            .collect();
         let found = summary(&repeats);
         assert_eq!((found.seconds, found.disturbed, found.quiet), (10.0, 0.5, true));
     }

@@ -102,14 +102,14 @@ pub fn write(
 
 /// The leaderboard of some trials among themselves.
 fn leaderboard(objectives: &[Objective], trials: &[Trial]) -> Result<Leaderboard> {
-    let ranks = Ranks::of(trials).ok_or_else(|| Error::input("trials", "are not of one study"))?;
+    let ranks = Ranks::of(trials).ok_or_else(|| Error::data("trials", "are not of one study"))?;
     Leaderboard::new(objectives, &ranks)
 }
 
 impl Candidate {
     fn read(trial: &Trial) -> Result<Self> {
         let place = || format!("trial {}", trial.number);
-        let genes = serde_json::from_str(&trial.genes).map_err(|e| Error::input(place(), e.to_string()))?;
+        let genes = serde_json::from_str(&trial.genes).map_err(|e| Error::data(place(), e.to_string()))?;
         let architecture = space::read_architecture(&genes).map_err(|e| e.at(place()))?;
         let (params, depth) = (architecture.params().total, architecture.depth());
         let flops = architecture.flops(Counter::Exact).unwrap_or(0);

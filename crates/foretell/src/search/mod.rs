@@ -205,7 +205,7 @@ pub fn register<P: Clone + Send + 'static, S: Build<P>>(about: &'static About) -
         builtin::<()>().into_iter().map(|entry| entry.about).chain(brought.iter().map(|(card, _)| *card));
     match known.find(|card| card.name == about.name) {
         Some(card) if std::ptr::eq(card, about) => Ok(()),
-        Some(_) => Err(Error::input(about.name, "is the name of another algorithm: choose another")),
+        Some(_) => Err(Error::option(about.name, "is the name of another algorithm: choose another")),
         None => {
             drop(known);
             brought.push((about, Box::new(entry::<P, S>(about))));
@@ -271,7 +271,7 @@ pub fn parse<P: Clone + Send + 'static>(text: &str) -> Result<Box<dyn Searcher<P
     if let Some(key) = options.keys().find(|key| !known().any(|known| known == *key)) {
         return Err(catalogue::unknown("option", key, known()).at(text));
     }
-    (entry.build)(options).map_err(|message| Error::input(text, message))
+    (entry.build)(options).map_err(|message| Error::option(text, message))
 }
 
 /// The card of the searcher that `text` names.

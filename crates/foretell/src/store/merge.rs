@@ -68,7 +68,7 @@ impl Store {
         };
         let _lease = self.lease(&own)?;
         let differ = |what: &str| {
-            Error::input(
+            Error::data(
                 format!("study '{name}'"),
                 format!("differs in {what} from that of {}", other.path.display()),
             )
@@ -120,7 +120,7 @@ impl Store {
         if let Some(other) = shards.iter().find(|shard| whole(shard) != config) {
             let reason =
                 format!("differs in more than its part from '{}': choose another name", shards[0].name);
-            return Err(Error::input(format!("study '{}'", other.name), reason));
+            return Err(Error::data(format!("study '{}'", other.name), reason));
         }
         let mut by_id: BTreeMap<String, (Trial, Option<Evaluation>)> = BTreeMap::new();
         let mut measured: BTreeMap<String, (String, Measurement)> = BTreeMap::new();
@@ -162,12 +162,12 @@ impl Store {
         }
         if evaluations.windows(2).any(|pair| pair[0].evaluator != pair[1].evaluator) {
             let reason = "has shards that were evaluated by different evaluators";
-            return Err(Error::input(format!("study '{name}'"), reason));
+            return Err(Error::data(format!("study '{name}'"), reason));
         }
         let own = self.find(name)?;
         if own.as_ref().is_some_and(|own| own.config != config) {
             let reason = "is there with other settings: merge into another store";
-            return Err(Error::input(format!("study '{name}'"), reason));
+            return Err(Error::data(format!("study '{name}'"), reason));
         }
         let finished = shards.iter().filter(|shard| shard.stopped.is_some()).count();
         let of = config["shards"].as_u64().unwrap_or_default();

@@ -402,7 +402,7 @@ pub(super) fn known<'k>(
         match (objective.cost(point, models), request) {
             (Some(cost), _) => Ok(-(cost as f64)),
             (None, Some(request)) => request.of_shape(point),
-            (None, None) => Err(Error::input(objective.to_string(), "has no value for this network")),
+            (None, None) => Err(Error::option(objective.to_string(), "has no value for this network")),
         }
     })
 }
@@ -416,16 +416,16 @@ pub(super) fn exact(
 ) -> Result<Vec<Architecture>> {
     let space = &*settings.space;
     if settings.shard.is_some() {
-        return Err(Error::input("shard", "an exact search cannot be split: run it as one job"));
+        return Err(Error::option("shard", "an exact search cannot be split: run it as one job"));
     }
     let grid = space.as_grid().ok_or_else(|| {
-        Error::input(space.name(), "its networks cannot be counted, which an exact search needs")
+        Error::option(space.name(), "its networks cannot be counted, which an exact search needs")
     })?;
     let objective = &settings.objectives[0];
     let Some(score) = known(objective, models) else {
         let message = "depends on more than the shape of a network, which an exact search needs: use nsc, zerolm, params \
                        or another score of the shape";
-        return Err(Error::input(objective.to_string(), message));
+        return Err(Error::option(objective.to_string(), message));
     };
     grid.optimum(&settings.limits, count, &score, &|share| watch.solving(share))
 }

@@ -134,7 +134,7 @@ impl External {
     pub fn new(command: &str, limit: Duration, retries: u32, lower: bool) -> Result<Self> {
         if !command.contains("{dir}") {
             let message = "lacks {dir}, which stands for the folder with the network: './train.sh {dir}'";
-            return Err(Error::input("evaluation command", message));
+            return Err(Error::option("evaluation command", message));
         }
         Ok(External { command: command.to_owned(), limit, retries, least: lower })
     }

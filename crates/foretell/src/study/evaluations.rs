@@ -37,7 +37,7 @@ impl<'s> Evaluations<'s> {
         let (rows, digest) = store.lock().expect("no holder panics").evaluations(study)?;
         if let Some(other) = rows.iter().find(|row| row.evaluator != evaluator.label()) {
             let reason = format!("was evaluated by {}: use another name", other.evaluator);
-            return Err(Error::input(format!("study '{}'", study.name), reason));
+            return Err(Error::option(format!("study '{}'", study.name), reason));
         }
         let stored = rows.len() as u64;
         let mut known = latest(rows);

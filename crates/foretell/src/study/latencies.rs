@@ -62,7 +62,7 @@ impl<'s> Latencies<'s> {
         let (rows, digest) = store.lock().expect("no holder panics").measurements(study)?;
         let read = |row: Measurement| {
             let genes: Value = serde_json::from_str(&row.genes)
-                .map_err(|e| Error::input("a stored measurement", e.to_string()))?;
+                .map_err(|e| Error::option("a stored measurement", e.to_string()))?;
             Ok((row, space::read_architecture(&genes)?))
         };
         let rows = rows.into_iter().map(read).collect::<Result<Vec<_>>>()?;
@@ -98,7 +98,7 @@ impl<'s> Latencies<'s> {
             let limit = settings.latency_limits().iter().find(|(limited, _)| limited == phase).map(|l| l.1);
             let model = latencies.fit(*phase, 0, None).ok_or_else(|| {
                 let message = format!("too few of {} networks could be measured", sample.len());
-                Error::input("latency", message)
+                Error::option("latency", message)
             })?;
             let guard = model.guard(None);
             latencies.timed.push(Timed { phase: *phase, limit, first: model.clone(), model, guard });

@@ -212,7 +212,7 @@ fn run(
         for (trial, point) in trials.iter().zip(&asked) {
             if trial.id != point.id() {
                 let reason = "was begun by a release that searches differently: use another name";
-                return Err(Error::input(format!("study '{name}'"), reason));
+                return Err(Error::option(format!("study '{name}'"), reason));
             }
         }
         let from = progress.done + trials.len() as u64;
@@ -291,5 +291,5 @@ fn conflict(name: &str, stored: &Value, wanted: &Value) -> Error {
     let wanted = wanted.as_object().into_iter().flatten();
     let differences: Vec<String> = wanted.filter_map(differs).collect();
     let message = format!("exists with other settings ({}): use another name", differences.join(", "));
-    Error::input(format!("study '{name}'"), message)
+    Error::option(format!("study '{name}'"), message)
 }

@@ -85,7 +85,7 @@ impl Objective {
 
     /// The objectives of a stored study.
     pub fn of(config: &serde_json::Value) -> Result<Vec<Self>> {
-        let wrong = || Error::input("objectives", "of the study cannot be read");
+        let wrong = || Error::option("objectives", "of the study cannot be read");
         let one = |entry: &serde_json::Value| {
             let text = |key: &str| entry.get(key).and_then(|value| value.as_str());
             match (text("proxy"), text("least")) {

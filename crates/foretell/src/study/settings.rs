@@ -165,10 +165,10 @@ impl Settings {
     pub fn check(&self) -> Result<()> {
         if self.objectives.is_empty() || self.objectives.len() > MOST_OBJECTIVES {
             let message = format!("there are {}; 1 to {MOST_OBJECTIVES} are handled", self.objectives.len());
-            return Err(Error::input("objectives", message));
+            return Err(Error::option("objectives", message));
         }
         if !(1..=MOST_SEEDS).contains(&self.seeds) {
-            return Err(Error::input("seeds", format!("is {}, not 1 to {MOST_SEEDS}", self.seeds)));
+            return Err(Error::option("seeds", format!("is {}, not 1 to {MOST_SEEDS}", self.seeds)));
         }
         let decodes = self.cache.is_some()
             || self.phases().contains(&Phase::Decode)
@@ -178,7 +178,7 @@ impl Settings {
             let family = self.space.definition().family.name();
             let message =
                 format!("{family} networks are no decoders: they have no further token and no cache");
-            return Err(Error::input(self.space.name(), message));
+            return Err(Error::option(self.space.name(), message));
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ impl Shard {
         let parts = text.split_once('/').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
         match parts {
             Some((index, of)) if (1..=of).contains(&index) && of <= 100_000 => Ok(Shard { index, of }),
-            _ => Err(Error::input(
+            _ => Err(Error::option(
                 "shard",
                 format!("'{text}' is not such as 3/16: the third of sixteen parts"),
             )),

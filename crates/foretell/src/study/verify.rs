@@ -85,7 +85,7 @@ impl Verify<'_> {
     ) -> Result<Verification> {
         if self.best.is_empty() || self.seeds == 0 {
             let message = "has no candidate to verify, or no seed was asked for";
-            return Err(Error::input(format!("study '{}'", self.name), message));
+            return Err(Error::option(format!("study '{}'", self.name), message));
         }
         let mut seen: HashSet<String> = self.best.iter().map(Architecture::id).collect();
         let mut pairs = Vec::new();

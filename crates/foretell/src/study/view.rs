@@ -140,7 +140,7 @@ impl<'s> View<'s> {
     /// The architecture of a trial.
     pub fn architecture(&self, trial: usize) -> Result<Architecture> {
         let genes = serde_json::from_str(&self.trial(trial)?.genes)
-            .map_err(|e| Error::input(format!("trial {trial}"), e.to_string()))?;
+            .map_err(|e| Error::option(format!("trial {trial}"), e.to_string()))?;
         space::read_architecture(&genes)
     }
 

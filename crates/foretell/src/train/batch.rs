@@ -47,7 +47,7 @@ impl<'d> Samples<'d> {
                         "a sample takes {tokens} tokens and the one after; the {part} part has {}",
                         text.ids(part).len()
                     );
-                    return Err(Error::input("data", message));
+                    return Err(Error::option("data", message));
                 }
             }
         }

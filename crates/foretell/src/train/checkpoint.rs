@@ -107,7 +107,7 @@ fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
 fn write_tensors(path: &Path, entries: &[Entry]) -> Result<()> {
     let views = entries.iter().map(|entry| (entry.name.as_str(), entry.view()));
     let bytes = safetensors::serialize(views, None)
-        .map_err(|e| Error::input(path.display().to_string(), e.to_string()))?;
+        .map_err(|e| Error::option(path.display().to_string(), e.to_string()))?;
     write(path, &bytes).map_err(failed(path))
 }
 
@@ -129,7 +129,7 @@ pub(super) fn load<S: Scalar>(
         file::bytes(&path)
     };
     let place = path.display().to_string();
-    let wrong = |message: String| Error::input(place.as_str(), message);
+    let wrong = |message: String| Error::option(place.as_str(), message);
     let state: State = serde_json::from_slice(&read("state.json")?).map_err(|e| wrong(e.to_string()))?;
     let run = identity(trainer, data);
     if state.version != VERSION || state.run != run {

@@ -68,11 +68,11 @@ impl Job {
         }
         let bytes = crate::file::bytes(&path)?;
         let found: Finished = serde_json::from_slice(&bytes)
-            .map_err(|e| Error::input(path.display().to_string(), format!("is no finished job: {e}")))?;
+            .map_err(|e| Error::option(path.display().to_string(), format!("is no finished job: {e}")))?;
         if found.job != self.hash(data) {
             let message =
                 "was trained by another recipe or on other data: choose another folder, or remove it";
-            return Err(Error::input(path.display().to_string(), message));
+            return Err(Error::option(path.display().to_string(), message));
         }
         Ok(Some(found))
     }

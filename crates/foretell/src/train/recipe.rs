@@ -87,14 +87,14 @@ impl Default for Recipe {
 impl Recipe {
     /// Reads a recipe file; what it does not say is as usual.
     pub fn parse(text: &str) -> Result<Self> {
-        let recipe: Recipe = toml::from_str(text).map_err(|e| Error::input("", e.to_string()))?;
+        let recipe: Recipe = toml::from_str(text).map_err(|e| Error::option("", e.to_string()))?;
         recipe.check()?;
         Ok(recipe)
     }
 
     /// Refuses what makes no sense, by name.
     pub fn check(&self) -> Result<()> {
-        let wrong = |key: &str, message: String| Err(Error::input(format!("recipe, {key}"), message));
+        let wrong = |key: &str, message: String| Err(Error::option(format!("recipe, {key}"), message));
         if self.steps == 0 || self.steps > 1 << 40 {
             return wrong("steps", format!("{} is not a number of steps from 1 on", self.steps));
         }

@@ -28,7 +28,7 @@ impl Task {
     /// What suits a family: masked tokens for encoders.
     pub fn usual(architecture: &Architecture) -> Result<Self> {
         if let Some(reason) = architecture.family().untrainable() {
-            return Err(Error::input(
+            return Err(Error::option(
                 architecture.family().name(),
                 format!("cannot be trained here: {reason}"),
             ));
@@ -49,7 +49,7 @@ impl Task {
             (Some(Task::Replaced), Task::Masked) => Ok(Task::Replaced),
             (Some(task), _) => {
                 let message = format!("a {} network cannot learn {task:?}", architecture.family().name());
-                Err(Error::input("recipe, task", message))
+                Err(Error::option("recipe, task", message))
             }
         }
     }
@@ -74,5 +74,5 @@ pub fn fit(architecture: &Architecture, data: &Data) -> Result<Architecture> {
 }
 
 fn mismatch(data: &str, architecture: &Architecture, reads: &str) -> Error {
-    Error::input("data", format!("is {data}; a {} network reads {reads}", architecture.family().name()))
+    Error::option("data", format!("is {data}; a {} network reads {reads}", architecture.family().name()))
 }

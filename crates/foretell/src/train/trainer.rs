@@ -47,7 +47,7 @@ impl<'d, S: Scalar> Trainer<'d, S> {
         let fitting = super::fit(architecture, data)?;
         if fitting != *architecture {
             let message = "has another vocabulary, image size or number of classes than the data";
-            return Err(Error::input("architecture", message));
+            return Err(Error::option("architecture", message));
         }
         let task = Task::of(recipe, architecture)?;
         let seed = Seed(recipe.seed);

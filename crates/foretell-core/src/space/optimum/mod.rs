@@ -93,7 +93,7 @@ impl Grid {
             "has too many different sums of costs inside these limits for an exact search: {cure}widen the limits, use coarser \
              choices, or take another algorithm"
         );
-        Error::input(self.definition.name.as_str(), message)
+        Error::parse(self.definition.name.as_str(), message)
     }
 }
 

@@ -209,7 +209,7 @@ impl<'g> Uniforms<'g> {
             let point = self.architecture(network);
             let finite = |score: f64| match score.is_finite() {
                 true => Ok(score),
-                false => Err(Error::input("the score", format!("is {score} for {point:?}"))),
+                false => Err(Error::parse("the score", format!("is {score} for {point:?}"))),
             };
             keep(&point)
                 .then(|| score(&point).and_then(finite))

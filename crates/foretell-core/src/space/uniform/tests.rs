@@ -64,7 +64,7 @@ fn brute(space: &dyn Space) -> Vec<Architecture> {
 fn uneven(point: &Architecture) -> Result<f64> {
     let sum: u64 = point.values().iter().map(|value| u64::from(*value)).sum();
     if sum % 7 == 3 {
-        return Err(Error::input("the score", "fails here"));
+        return Err(Error::parse("the score", "fails here"));
     }
     Ok((sum % 11) as f64)
 }
@@ -169,7 +169,7 @@ fn sums_and_single_scores_agree() {
 fn failures_are_skipped_unless_all_fail() {
     let space = preset("pit-ti").unwrap();
     let grid = space.as_grid().unwrap();
-    let failing = |_: &Architecture| -> Result<f64> { Err(Error::input("the score", "fails everywhere")) };
+    let failing = |_: &Architecture| -> Result<f64> { Err(Error::parse("the score", "fails everywhere")) };
     let error = grid.best_uniform(&Limits::default(), &|_| true, &failing).unwrap_err();
     assert!(error.to_string().contains("fails everywhere"), "{error}");
     let endless = |_: &Architecture| Ok(f64::NAN);

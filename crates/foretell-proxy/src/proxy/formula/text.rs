@@ -70,7 +70,7 @@ impl FromStr for Formula {
         let sides = split(inside);
         let [left, right] = sides[..] else {
             let message = format!("{name} joins two branches, here are {}", sides.len());
-            return Err(Error::input(text, message));
+            return Err(Error::option(text, message));
         };
         let branches = [branch(left).map_err(whole)?, branch(right).map_err(whole)?];
         Ok(Formula { turned, aggregate, join, branches })
@@ -97,7 +97,7 @@ pub fn split(text: &str) -> Vec<&str> {
 
 /// The two parts of `name(inside)`.
 pub(in crate::proxy) fn call(text: &str) -> Result<(&str, &str)> {
-    let wrong = || Error::input("", format!("'{text}' is not of the form name(…)"));
+    let wrong = || Error::option("", format!("'{text}' is not of the form name(…)"));
     let (name, rest) = text.trim().split_once('(').ok_or_else(wrong)?;
     let inside = rest.strip_suffix(')').ok_or_else(wrong)?;
     Ok((name.trim(), inside.trim()))

@@ -185,7 +185,8 @@ fn small_batches_are_scored_or_refused() {
             scorer.score(&network, 0, &mut Workers::default()).scores.iter().zip(scorer.requests())
         {
             if let Err(error) = score {
-                let named = ["not-defined", "degenerate", "input", "non-finite"].contains(&error.kind());
+                let named =
+                    ["not-defined", "degenerate", "option", "data", "non-finite"].contains(&error.kind());
                 assert!(named, "{} on {}: {error}", request.label(), network.family().name());
             }
         }
