@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 /// How often a writer says that it lives.
 const BEAT: Duration = Duration::from_secs(5);
@@ -84,18 +85,13 @@ fn beat(path: PathBuf, study: i64) -> (Sender<()>, JoinHandle<()>) {
 
 /// The name of this machine.
 pub(super) fn host() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-    let name = name.or_else(|| std::env::var("HOSTNAME").ok()).or_else(|| std::env::var("COMPUTERNAME").ok());
-    name.map_or("this machine".to_owned(), |name| name.trim().to_owned())
+    sysinfo::System::host_name().unwrap_or_else(|| "this machine".to_owned())
 }
 
-/// When a process of this machine began, if it lives; where the system does not tell, only that of our own is known.
+/// When a process of this machine began, in seconds since 1970, if it lives.
 fn started(pid: i64) -> Option<String> {
-    if let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) {
-        // The name of the program is in brackets and may hold anything: fields are counted from behind it.
-        return stat
-            .rsplit_once(')')
-            .and_then(|(_, rest)| rest.split_whitespace().nth(19).map(str::to_owned));
-    }
-    (pid == i64::from(std::process::id())).then(String::new)
+    let pid = Pid::from_u32(u32::try_from(pid).ok()?);
+    let mut system = System::new();
+    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, ProcessRefreshKind::nothing());
+    system.process(pid).map(|process| process.start_time().to_string())
 }

@@ -10,6 +10,7 @@ use super::evaluations::Evaluations;
 use super::latencies::{Latencies, Timed};
 use super::{Objective, Settings, Watch};
 use crate::architecture::Architecture;
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::latency::{Model, Phase};
 use crate::proxy::{Request, Score};
@@ -427,7 +428,11 @@ pub(super) fn exact(
                        or another score of the shape";
         return Err(Error::option(objective.to_string(), message));
     };
-    grid.optimum(&settings.limits, count, &score, &|share| watch.solving(share))
+    let cancel = CancelToken::current().unwrap_or_default();
+    grid.optimum(&settings.limits, count, &score, &|share| {
+        cancel.leave_if_cancelled();
+        watch.solving(share);
+    })
 }
 
 /// The values of a set score within all that did not fail; minus infinity for those that did.

@@ -3,6 +3,7 @@
 
 mod allocations;
 mod benchmarks;
+mod cancel;
 mod conformance;
 mod counts;
 mod discover;
