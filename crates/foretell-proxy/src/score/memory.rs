@@ -4,7 +4,7 @@ use sysinfo::System;
 
 /// Bytes that are available, or what a control group leaves if that is less; `None` where the system does not say.
 pub fn free_memory() -> Option<u64> {
-    let mut system = System::new();
+    let mut system = System::new().ok()?;
     system.refresh_memory();
     let free = Some(system.available_memory()).filter(|bytes| *bytes > 0)?;
     Some(system.cgroup_limits().map_or(free, |group| group.free_memory.min(free)))

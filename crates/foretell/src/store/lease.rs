@@ -91,7 +91,7 @@ pub(super) fn host() -> String {
 /// When a process of this machine began, in seconds since 1970, if it lives.
 fn started(pid: i64) -> Option<String> {
     let pid = Pid::from_u32(u32::try_from(pid).ok()?);
-    let mut system = System::new();
+    let mut system = System::new().ok()?;
     system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, ProcessRefreshKind::nothing());
     system.process(pid).map(|process| process.start_time().to_string())
 }
