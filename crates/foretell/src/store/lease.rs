@@ -85,7 +85,7 @@ fn beat(path: PathBuf, study: i64) -> (Sender<()>, JoinHandle<()>) {
 
 /// The name of this machine.
 pub(super) fn host() -> String {
-    sysinfo::System::host_name().unwrap_or_else(|| "this machine".to_owned())
+    System::host_name().unwrap_or_else(|_| "this machine".to_owned())
 }
 
 /// When a process of this machine began, in seconds since 1970, if it lives.
