@@ -9,14 +9,15 @@
 //! 5. [`proxy`]: a candidate's training-free scores.
 //! 6. [`score`]: many candidates by many proxies: shared weights, shared passes, a cache.
 //! 7. [`rank`]: scores → order and agreement; Kendall, Spearman, intervals, Pareto fronts.
-//! 8. [`search`]: what to try next; [`study`]: the loop around it; [`store`]: what was tried.
+//! 8. [`search`]: what to try next; [`study`]: from a space to the winner, [`Study::builder`](study::Study::builder);
+//!    [`store`]: what was tried.
 //! 9. [`data`]: text and images; [`train`]: networks trained on them for real.
 //! 10. [`benchmark`]: published tables of really trained networks, and how well proxies rank them.
 //! 11. [`discover`]: proxies as search points: formulas found and ranked, calibration from a few labels.
 //! 12. [`report`]: a study as one page, its charts as drawings.
 //! 13. [`export`]: a network as a folder that trains today; [`hub`]: networks of others as architectures.
 //!
-//! [`seed`] makes every random generator, [`catalogue`] finds things by name, [`mod@file`] reads files up to a limit, [`units`]
+//! [`prelude`] names what most programs need. [`seed`] makes every random generator, [`cancel`] stops work from any thread, [`catalogue`] finds things by name, [`mod@file`] reads files up to a limit, [`units`]
 //! writes counts, [`error`] says what went wrong and what to do about it.
 //!
 //! ```
