@@ -14,12 +14,14 @@ mod prelude;
 mod range;
 mod score;
 mod spectrum;
+mod toy;
 
 pub use formula::{Aggregate, Binary, Branch, Element, Formula, Sheet, Statistic, Unary, split};
 pub use input::{Layer, PassView, ProxyInput, Spectra};
 pub use pass_overrides::{PassOverrides, SHARED, SHARED_RANGES};
 pub use range::Range;
 pub use score::{Score, Term};
+pub use toy::{Toy, ToyResult};
 
 use crate::architecture::{Architecture, NetworkKind, Subject, families};
 use crate::catalogue;
