@@ -157,7 +157,8 @@ mod tests {
                 seen.gradient("q", [[4.0, -2.0]]).gradient("fc1", [[-2.0]])
             });
         assert_eq!(toy.value("sum(square(weight), gradient)"), 5.25);
-        assert_eq!(toy.value("-total(difference(square(weight), gradient))"), -12.5);
+        let turned = toy.score("-total(difference(square(weight), gradient))").unwrap();
+        assert_eq!((turned.value, turned.terms[0].value, turned.terms[1].value), (-12.5, -1.5, -11.0));
         assert_eq!(toy.value("sum(square(weight), prune(gradient))"), 5.75);
     }
 
