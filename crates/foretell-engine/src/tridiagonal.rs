@@ -5,7 +5,7 @@
 //! T = Qᵀ A Q        γ ← c (d_i − σ) − s γ        c = p / (p + e²)        s = e² / (p + e²)        p = γ² / c
 //! ```
 //!
-//! WeightTransform errors are a few roundings of the largest eigenvalue, as with any such method; what couples two eigenvalues by
+//! Absolute errors are a few roundings of the largest eigenvalue, as with any such method; what couples two eigenvalues by
 //! less than that is dropped at once, which on rank-deficient matrices leaves little to iterate.
 
 use super::linalg::Unsolved;

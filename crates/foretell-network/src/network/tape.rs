@@ -12,6 +12,7 @@ use crate::engine::buffer::Workspace;
 use crate::engine::matmul::{Mat, MatMut};
 use crate::engine::scalar::{Scalar, Store};
 use crate::seed::Rng;
+use serde::{Deserialize, Serialize};
 
 /// A matrix on the tape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -83,7 +84,8 @@ impl<S: Scalar> Values<S> {
 }
 
 /// What a value on the tape is to those who look at it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mark {
     /// What enters a linear map or convolution, by its weight.
     Input(Param),

@@ -11,11 +11,13 @@ use crate::seed::{Rng, Seed};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::{Arc, RwLock};
 
-/// Which tensor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// Which tensor; as data, its place in the list of tensors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Param(pub(super) usize);
 
 impl Param {
@@ -43,6 +45,11 @@ impl Layout {
     pub fn with(architecture: &Architecture, further: &[Tensor]) -> Arc<Self> {
         let mut tensors = architecture.tensors();
         tensors.extend(further);
+        Self::new(tensors)
+    }
+
+    /// The layout of any tensors, in this order: of a network that no family describes.
+    pub fn new(tensors: Vec<Tensor>) -> Arc<Self> {
         let mut starts = vec![0];
         for tensor in &tensors {
             starts.push(starts[starts.len() - 1] + tensor.len() as usize);
@@ -98,6 +105,15 @@ pub struct Weights<S> {
 }
 
 impl<S: Scalar> Weights<S> {
+    /// Weights from their numbers, tensor after tensor in the order of the layout, each row by row.
+    pub fn new(layout: Arc<Layout>, data: Vec<S>) -> Result<Self> {
+        if data.len() != layout.len() {
+            let message = format!("{} numbers were given, the tensors have {}", data.len(), layout.len());
+            return Err(Error::input("weights", message));
+        }
+        Ok(Weights { layout, data })
+    }
+
     /// All zero.
     pub fn zeros(layout: Arc<Layout>) -> Self {
         Weights { data: vec![S::ZERO; layout.len()], layout }

@@ -3,10 +3,10 @@
 use crate::architecture::names::{adaptive, bert, llama};
 use crate::architecture::{Form, Part, Role, Tensor};
 use crate::network::{Layout, Param};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A selection of tensors by what they do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layers {
     /// Every matrix of a linear map or image convolution, tables and embeddings left out.

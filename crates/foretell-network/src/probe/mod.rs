@@ -1,5 +1,6 @@
 //! Runs a network once per distinct pass and keeps only what was asked for. Knows no formula.
 
+mod data;
 mod derivative;
 mod inputs;
 mod layers;

@@ -1,10 +1,11 @@
-//! What to run and what to keep: plain data, so that equal passes can be told and run once for all who ask.
+//! What to run and what to keep: plain data, so that equal passes can be told and run once for all who ask, and can be
+//! sent to another program.
 
 use super::layers::Layers;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What a network is fed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Feed {
     /// The input that was given; without one, normal pixels or uniform tokens, labels as well.
@@ -15,7 +16,7 @@ pub enum Feed {
 }
 
 /// What is differentiated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loss {
     /// Nothing: a forward pass alone.
@@ -36,7 +37,8 @@ pub enum Loss {
 }
 
 /// What is done to the weights before a pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum WeightTransform {
     /// Nothing.
     #[default]
@@ -50,7 +52,8 @@ pub enum WeightTransform {
 }
 
 /// What is differentiated by what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Derivative {
     /// The loss by the marked values only, or nothing without a loss.
     #[default]
@@ -73,7 +76,8 @@ pub enum Derivative {
 }
 
 /// What becomes of per-sample gradients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Fold {
     /// All inner products.
     Gram,
@@ -87,7 +91,8 @@ pub enum Fold {
 }
 
 /// Which kernel, and how its trace is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Trace {
     /// Of the mean over tokens (eq. 12 of ETAS) or of every token apart (eq. 13).
     pub mean: bool,
@@ -98,7 +103,8 @@ pub struct Trace {
 }
 
 /// What is kept of a pass, beside the loss.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Signal {
     /// What enters each linear map and convolution.
     Inputs,
@@ -129,7 +135,18 @@ pub enum Signal {
 }
 
 /// One run through a network.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+///
+/// It is written and read as data, so that another program can be asked for it; every field is named, names are in
+/// kebab-case.
+///
+/// ```
+/// use foretell_network::probe::{Loss, Pass};
+/// let text = serde_json::to_string(&Pass::backward(Loss::Sum)).unwrap();
+/// assert!(text.contains(r#""loss":"sum","derivative":"weights""#));
+/// assert_eq!(serde_json::from_str::<Pass>(&text).unwrap(), Pass::backward(Loss::Sum));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Pass {
     /// What is fed.
     pub feed: Feed,

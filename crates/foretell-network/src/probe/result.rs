@@ -1,21 +1,25 @@
 //! What passes saw, in whichever precision they ran: the only thing proxies look at.
 
+use super::data;
 use super::run::{Matrix, TypedResult};
 use crate::engine::buffer::Workspace;
 use crate::engine::linalg::{self, Unsolved};
 use crate::engine::matmul::Mat;
 use crate::engine::scalar::Scalar;
+use crate::error::{Error, Result as Checked};
 use crate::network::{Mark, Param, Weights};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use std::sync::Mutex;
 
 /// Numbers of either precision.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Numbers {
     /// Single.
-    F32(Vec<f32>),
+    F32(#[serde(with = "data::list")] Vec<f32>),
     /// Double.
-    F64(Vec<f64>),
+    F64(#[serde(with = "data::list")] Vec<f64>),
 }
 
 /// A scalar that proxies can look at.
@@ -49,6 +53,19 @@ impl Number for f64 {
 }
 
 impl Numbers {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Numbers::F32(data) => data.len(),
+            Numbers::F64(data) => data.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// A part as a matrix.
     pub fn matrix(&self, range: std::ops::Range<usize>, rows: usize, cols: usize) -> View<'_> {
         match self {
@@ -172,7 +189,8 @@ fn lanes(n: usize, f: impl Fn(usize) -> f64) -> f64 {
 }
 
 /// A matrix of one's own, in either precision.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", try_from = "data::Unchecked")]
 pub struct KeptValue {
     pub(super) numbers: Numbers,
     rows: usize,
@@ -180,6 +198,17 @@ pub struct KeptValue {
 }
 
 impl KeptValue {
+    /// A matrix from its entries, row by row.
+    pub fn new(numbers: Numbers, rows: usize, cols: usize) -> Checked<Self> {
+        match rows.checked_mul(cols) == Some(numbers.len()) {
+            true => Ok(KeptValue { numbers, rows, cols }),
+            false => {
+                let message = format!("{} numbers are no matrix of {rows} x {cols}", numbers.len());
+                Err(Error::input("value", message))
+            }
+        }
+    }
+
     fn own<S: Number>(matrix: Matrix<S>) -> Self {
         KeptValue { rows: matrix.rows, cols: matrix.cols, numbers: S::own(matrix.data) }
     }
@@ -191,25 +220,45 @@ impl KeptValue {
 }
 
 /// What one pass saw.
-#[derive(Debug, Default)]
+///
+/// It is written and read as data, so that another program can hand it back; what is absent there is empty, but for the
+/// batch. [`PassResult::check`] says whether it fits a network.
+///
+/// ```
+/// use foretell_network::probe::PassResult;
+/// let text = r#"{"loss": 1.5, "gradients": {"f32": [0.5, -0.25]}, "batch": 1,
+///     "values": [[{"output": 0}, {"numbers": {"f32": [3.0]}, "rows": 1, "cols": 1}]]}"#;
+/// let result: PassResult = serde_json::from_str(text).unwrap();
+/// assert_eq!((result.loss, result.values[0].1.view().at(0, 0)), (Some(1.5), 3.0));
+/// ```
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PassResult {
     /// The loss, if there was one.
+    #[serde(default, with = "data::option")]
     pub loss: Option<f64>,
-    /// Gradients of all weights, or the Hessian times them.
-    pub(super) gradients: Option<Numbers>,
+    /// Gradients of all weights in the order of the layout, or the Hessian times them.
+    #[serde(default)]
+    pub gradients: Option<Numbers>,
     /// Values kept, with what they are.
+    #[serde(default)]
     pub values: Vec<(Mark, KeptValue)>,
     /// Gradients of values, with the value they belong to.
+    #[serde(default)]
     pub value_gradients: Vec<(Mark, KeptValue)>,
     /// Folded per-sample gradients, or the speeds along a curve.
+    #[serde(default, with = "data::list")]
     pub numbers: Vec<f64>,
     /// Squared gradient norms of a kernel trace: a row per probe, a column per tensor.
+    #[serde(default, with = "data::lists")]
     pub traces: Vec<Vec<f64>>,
     /// Nuclear norms of gradients, each computed for the first who asks: tensor, part, parts.
+    #[serde(skip)]
     pub nuclear: Mutex<FxHashMap<(Param, usize, usize), f64>>,
     /// Samples that were fed.
     pub batch: usize,
     /// Wall time.
+    #[serde(default)]
     pub seconds: f64,
 }
 

@@ -105,3 +105,41 @@ impl Proxy for AttentionConfidence {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// Two samples of two tokens. Queries, largest over tokens: 3, 5 and 0, 2, mean 2.5; keys: 7 and −1, mean 3: 5.5. The
+    /// feed-forward layer, 100, counts for decoders alone.
+    #[test]
+    fn maps_by_hand() {
+        let toy = |kind| {
+            Toy::new()
+                .kind(kind)
+                .matrix("q", Role::Query, 0, [[1.0; 2]; 2])
+                .matrix("k", Role::Key, 1, [[1.0; 2]])
+                .matrix("fc1", Role::FfnIn, 1, [[1.0; 2]])
+                .pass(Pass::forward().keep(Signal::Outputs), |seen| {
+                    seen.batch(2)
+                        .output("q", [[1.0, 5.0], [3.0, 2.0], [0.0, 1.0], [-1.0, 2.0]])
+                        .output("k", [[7.0], [6.0], [-2.0], [-1.0]])
+                        .output("fc1", [[100.0]; 4])
+                })
+        };
+        assert_eq!(toy(NetworkKind::Encoder).value("attention-confidence"), 5.5);
+        assert_eq!(toy(NetworkKind::Encoder).value("attention-confidence[normalise=true]"), 2.75);
+        assert_eq!(toy(NetworkKind::Decoder).value("attention-confidence"), 105.5);
+    }
+
+    /// Probabilities, largest over keys: 0.75 and 0.5, mean 0.625; a second block 1 and 0.75, mean 0.875: 1.5.
+    #[test]
+    fn probabilities_by_hand() {
+        let toy = Toy::new().pass(Pass::forward().keep(Signal::Attention), |seen| {
+            seen.value(Mark::Attention(0), [[0.75, 0.25], [0.5, 0.5]])
+                .value(Mark::Attention(1), [[0.0, 1.0], [0.25, 0.75]])
+        });
+        assert_eq!(toy.value("attention-confidence[of=map]"), 1.5);
+    }
+}

@@ -30,3 +30,20 @@ impl Proxy for AttentionParams {
         Ok(Score::from(input.subject.params().part(Part::Attention) as f64))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use crate::architecture::Role;
+
+    /// Queries 6, their bias 2, the output map 4: 12. The feed-forward layer's 5 are left out.
+    #[test]
+    fn attention_by_hand() {
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[0.0; 3]; 2])
+            .table("q.bias", Role::Query, 0, [[0.0; 2]])
+            .matrix("out", Role::AttentionOut, 1, [[0.0; 2]; 2])
+            .matrix("fc1", Role::FfnIn, 1, [[0.0; 5]]);
+        assert_eq!(toy.value("attention-params"), 12.0);
+    }
+}

@@ -94,3 +94,36 @@ impl Proxy for AzNas {
         (0..set.len()).map(|i| columns.iter().map(|ranks| (ranks[i] / n).ln()).sum()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    /// Expressivity: four tokens of columns 5 ± 1 and ± 3, not correlated, have the eigenvalues 4 and 36, shares 0.1 and
+    /// 0.9; a second block has 4 and 4, shares ½: entropies −0.1 ln 0.1 − 0.9 ln 0.9 and ln 2. Trainability of the second
+    /// block: g_inᵀ g_out = diag(4, 2) over two rows, σ = 2, so 2 − 2 − 1/(2 + 1e-6). Complexity: 70.
+    #[test]
+    fn two_blocks_by_hand() {
+        let pass = Pass::forward().keep(Signal::Blocks).keep(Signal::BlockGradients);
+        let toy = Toy::new().flops(Counter::Exact, 70).pass(pass, |seen| {
+            seen.value(Mark::Block(0), [[6.0, 3.0], [4.0, 3.0], [6.0, -3.0], [4.0, -3.0]])
+                .value(Mark::Block(1), [[6.0, 1.0], [4.0, 1.0], [6.0, -1.0], [4.0, -1.0]])
+                .value_gradient(Mark::BlockInput(1), [[4.0, 0.0], [0.0, 2.0]])
+                .value_gradient(Mark::Block(1), [[1.0, 0.0], [0.0, 1.0]])
+                .value_gradient(Mark::Block(0), [[9.0, 0.0], [0.0, 9.0]])
+        });
+        let score = toy.score("az-nas").unwrap();
+        near(score.parts[0], -0.1 * 0.1f64.ln() - 0.9 * 0.9f64.ln() + 2f64.ln());
+        near(score.parts[1], -1.0 / (2.0 + 1e-6));
+        assert_eq!((score.parts[2], score.parts.len()), (70.0, 3));
+    }
+
+    /// Ranks 1, 2, of 2 by two parts and 2, 1 by the third: ln ½ + ln ½ + ln 1 and ln 1 + ln 1 + ln ½.
+    #[test]
+    fn sets_by_hand() {
+        let within = AzNas::default().within(&[vec![1.0, -5.0, 9.0], vec![2.0, -4.0, 8.0]]);
+        near(within[0], 2.0 * 0.5f64.ln());
+        near(within[1], 0.5f64.ln());
+    }
+}

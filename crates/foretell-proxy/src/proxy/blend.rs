@@ -82,6 +82,7 @@ impl Proxy for Blend {
 
 #[cfg(test)]
 mod tests {
+    use super::super::toy::Toy;
     use super::*;
 
     /// Ranks of (1, 2, 3) and (5, 9, 5) over three: 1/3, 2/3, 1 and 1.5/3, 1, 1.5/3; 0.75 and 0.25 of them.
@@ -95,5 +96,17 @@ mod tests {
         }
         assert!(Request::parse("blend(params)").is_err());
         assert!(Request::parse("blend(1 * dss++)").is_err());
+    }
+
+    /// Parts are the members' own scores: SNIP |2·(−3)| = 6 and a depth of 2.
+    #[test]
+    fn members_by_hand() {
+        let toy = Toy::new()
+            .block(1, 1)
+            .block(1, 1)
+            .matrix("q", Role::Query, 0, [[2.0]])
+            .pass(Pass::backward(Loss::Natural), |seen| seen.gradient("q", [[-3.0]]));
+        let score = toy.score("blend(0.5 * snip, 0.5 * depth)").unwrap();
+        assert_eq!(score.parts, [6.0, 2.0]);
     }
 }

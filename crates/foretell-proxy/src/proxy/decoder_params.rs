@@ -34,3 +34,21 @@ impl Proxy for DecoderParams {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use crate::architecture::Role;
+
+    /// Attention 6, feed-forward 2, cell 3: 11. The norm's 4 and the word table's 5 are left out.
+    #[test]
+    fn parts_by_hand() {
+        let toy = Toy::new()
+            .table("words", Role::Embedding, None, [[0.0; 5]])
+            .matrix("q", Role::Query, 0, [[0.0; 3]; 2])
+            .matrix("fc1", Role::FfnIn, 0, [[0.0; 2]])
+            .matrix("cell", Role::CellLinear, 1, [[0.0; 3]])
+            .table("norm", Role::Norm, 1, [[0.0; 4]]);
+        assert_eq!(toy.value("decoder-params"), 11.0);
+    }
+}

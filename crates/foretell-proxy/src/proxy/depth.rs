@@ -29,3 +29,14 @@ impl Proxy for Depth {
         Ok(Score::from(input.subject.depth() as f64))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+
+    /// Three blocks, whatever their width.
+    #[test]
+    fn three_blocks() {
+        assert_eq!(Toy::new().block(2, 1).block(3, 1).block(7, None).value("depth"), 3.0);
+    }
+}

@@ -31,3 +31,14 @@ impl Proxy for DepthTimesWidth {
         Ok(Score::from(sum as f64))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+
+    /// Widths 2, 3 and 7: 2 + 3 + 7 = 12.
+    #[test]
+    fn three_blocks() {
+        assert_eq!(Toy::new().block(2, 1).block(3, 1).block(7, None).value("depth-times-width"), 12.0);
+    }
+}

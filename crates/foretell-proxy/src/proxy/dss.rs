@@ -29,7 +29,7 @@ pub struct Dss {
 #[serde(rename_all = "kebab-case")]
 enum Product {
     #[default]
-    WeightTransform,
+    Absolute,
     Signed,
 }
 
@@ -37,7 +37,7 @@ enum Product {
 #[serde(rename_all = "kebab-case")]
 enum Taken {
     #[default]
-    WeightTransform,
+    Absolute,
     Signed,
 }
 
@@ -147,5 +147,57 @@ impl Proxy for Dss {
         let (mut terms, salient) = self.terms(ABOUT, input)?;
         terms.extend(salient);
         Ok(Score::sum(terms).note(input.trap(&self.pass(input.subject))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    fn toy(weights: WeightTransform) -> Toy {
+        Toy::new()
+            .kind(NetworkKind::Vision)
+            .matrix("q", Role::Query, 0, [[1.0, 1.0], [1.0, -1.0]])
+            .matrix("fc1", Role::FfnIn, 0, [[1.0, -2.0, 3.0]])
+            .matrix("head", Role::Head, None, [[5.0], [1.0]])
+            .pass(Pass { weights, ..Pass::linearised() }, |seen| {
+                seen.gradient("q", [[1.0, 0.0], [0.0, 2.0]])
+                    .gradient("fc1", [[1.0, -1.0, 0.0]])
+                    .gradient("head", [[2.0], [-1.0]])
+            })
+    }
+
+    /// Diversity of the magnitudes: 2 · 3 = 6. Saliency: |1·1| + |−1·(−2)| + 0 = 3, signed as printed 1 − 2 = −1. The head's
+    /// |2·5| + |−1·1| = 11 as often as asked. With signed weights the diversity is 2√2 · 3.
+    #[test]
+    fn options_by_hand() {
+        let magnitudes = toy(WeightTransform::Magnitudes);
+        near(magnitudes.value("dss"), 9.0);
+        near(magnitudes.value("dss[product=signed]"), 5.0);
+        near(magnitudes.value("dss[head=2]"), 31.0);
+        let signed = toy(WeightTransform::PositionMagnitudes);
+        near(signed.value("dss[weights=signed]"), 6.0 * 2f64.sqrt() + 3.0);
+    }
+
+    /// By shape, a square feed-forward map is attention, ‖diag(1, 2)‖_* ‖diag(3, 4)‖_* = 21, and a narrow query map is
+    /// feed-forward, |1·2| + |−1·3| = 5; by role it is the norms, √2 · √13, and |1·3| + |2·4| = 11.
+    #[test]
+    fn shapes_by_hand() {
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[2.0, 3.0]])
+            .matrix("fc1", Role::FfnIn, 0, [[3.0, 0.0], [0.0, 4.0]])
+            .pass(Pass::linearised(), |seen| {
+                seen.gradient("q", [[1.0, -1.0]]).gradient("fc1", [[1.0, 0.0], [0.0, 2.0]])
+            });
+        near(toy.value("dss[by=shape]"), 26.0);
+        near(toy.value("dss"), 26f64.sqrt() + 11.0);
+    }
+
+    /// Names on the card are names in the code.
+    #[test]
+    fn absolute_is_the_default() {
+        let magnitudes = toy(WeightTransform::Magnitudes);
+        near(magnitudes.value("dss[product=absolute,weights=absolute,qkv=split,head=0,by=role]"), 9.0);
     }
 }

@@ -45,3 +45,27 @@ impl Proxy for DssPlusPlus {
         diversity.iter().zip(saliency).map(|(d, s)| d + s).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    /// Parts: diversity 2 · 3 = 6 and saliency |1·1| + |−2·(−1)| = 3. Within a set of parts (6, 3), (5, 4), (1, 4): ranks
+    /// 3, 2, 1 of diversity and 1, 2.5, 2.5 of saliency, so 4, 4.5, 3.5.
+    #[test]
+    fn three_networks_by_hand() {
+        let toy = Toy::new()
+            .kind(NetworkKind::Vision)
+            .matrix("q", Role::Query, 0, [[1.0, 1.0], [1.0, -1.0]])
+            .matrix("fc1", Role::FfnIn, 0, [[1.0, -2.0]])
+            .pass(Pass::linearised(), |seen| {
+                seen.gradient("q", [[1.0, 0.0], [0.0, 2.0]]).gradient("fc1", [[1.0, -1.0]])
+            });
+        let score = toy.score("dss++").unwrap();
+        near(score.parts[0], 6.0);
+        assert_eq!((score.parts[1], score.parts.len(), score.value), (3.0, 2, 0.0));
+        let within = DssPlusPlus::default().within(&[vec![6.0, 3.0], vec![5.0, 4.0], vec![1.0, 4.0]]);
+        assert_eq!(within, [4.0, 4.5, 3.5]);
+    }
+}

@@ -47,3 +47,25 @@ impl Proxy for Eznas {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    /// Signs [[1, 1], [1, −1]]: the Gram matrix is 2 I, its determinant 4, sigmoid(ln 4) = 4/5. Signs (−1, 0, 1): 2, so 2/3.
+    /// Three rows of two are singular: 0. Together 22/15.
+    #[test]
+    fn signs_by_hand() {
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[1.0; 2]; 2])
+            .matrix("fc1", Role::FfnIn, 0, [[1.0; 3]])
+            .matrix("fc2", Role::FfnOut, 0, [[1.0; 2]; 3])
+            .pass(Pass::backward(Loss::Natural), |seen| {
+                seen.gradient("q", [[3.0, 0.5], [2.0, -7.0]])
+                    .gradient("fc1", [[-2.0, 0.0, 3.0]])
+                    .gradient("fc2", [[1.0, 2.0], [-1.0, 2.0], [1.0, -2.0]])
+            });
+        near(toy.value("eznas"), 22.0 / 15.0);
+    }
+}

@@ -29,3 +29,20 @@ impl Proxy for FfnParams {
         Ok(Score::from(input.subject.params().part(Part::Ffn) as f64))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use crate::architecture::Role;
+
+    /// Into the layer 6, its gate 2, out of it 3: 11. The queries' 5 are left out.
+    #[test]
+    fn feed_forward_by_hand() {
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[0.0; 5]])
+            .matrix("fc1", Role::FfnIn, 0, [[0.0; 3]; 2])
+            .matrix("gate", Role::FfnGate, 0, [[0.0; 2]])
+            .matrix("fc2", Role::FfnOut, 1, [[0.0; 3]]);
+        assert_eq!(toy.value("ffn-params"), 11.0);
+    }
+}

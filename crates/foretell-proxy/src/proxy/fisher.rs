@@ -71,3 +71,32 @@ impl Proxy for Fisher {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// Two tokens of a 2 x 3 map: (1·2)² + (2·1)² + (3·1)² + 0² = 17, half of the mean over tokens 4.25, times 3 inputs
+    /// 12.75. A map of two inputs that runs at two steps, gradients in reverse: (1·5)² + (2·3)² = 61, 15.25, times 2 30.5.
+    /// Together 43.25; without the factor of inputs 19.5.
+    #[test]
+    fn two_layers_by_hand() {
+        let pass = Pass::backward(Loss::Natural).keep(Signal::Outputs).keep(Signal::OutputGradients);
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[1.0; 3]; 2])
+            .matrix("cell", Role::CellLinear, 1, [[1.0; 2]])
+            .pass(pass, |seen| {
+                let [q, cell] = ["q", "cell"].map(|name| Mark::Output(seen.param(name)));
+                seen.gradient("q", [[1.0; 3]; 2])
+                    .value(q, [[1.0, 2.0], [3.0, 0.0]])
+                    .value(cell, [[1.0]])
+                    .value(cell, [[2.0]])
+                    .value_gradient(cell, [[3.0]])
+                    .value_gradient(cell, [[5.0]])
+                    .value_gradient(q, [[2.0, 1.0], [-1.0, 5.0]])
+            });
+        assert_eq!(toy.value("fisher"), 43.25);
+        assert_eq!(toy.value("fisher[broadcast=false]"), 19.5);
+    }
+}

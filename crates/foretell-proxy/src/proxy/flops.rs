@@ -58,3 +58,18 @@ impl Proxy for Flops {
         Ok(Score::from(count as f64))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// Both counts as the network gives them: 70 exactly, 50 as published; without the second, no score.
+    #[test]
+    fn both_counters() {
+        let toy = Toy::new().flops(Counter::Exact, 70);
+        assert_eq!(toy.value("flops"), 70.0);
+        assert_eq!(toy.score("flops[counter=published]").unwrap_err().kind(), "not-defined");
+        assert_eq!(toy.flops(Counter::Published, 50).value("flops[counter=published]"), 50.0);
+    }
+}

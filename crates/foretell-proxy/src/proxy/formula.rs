@@ -140,3 +140,47 @@ impl Proxy for Formula {
         Ok(Score { value: self.of(&joined), ..score })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// Squares of the weights have the means (1 + 4) / 2 = 2.5 and 9, the gradients 1 and −2: sums 3.5 and 7, differences 1.5
+    /// and 11; their mean is 5.25, minus the sum of the differences −12.5. A pruned branch leaves the other: 5.75.
+    #[test]
+    fn two_layers_by_hand() {
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[1.0, -2.0]])
+            .matrix("fc1", Role::FfnIn, 1, [[3.0]])
+            .pass(Pass::backward(Loss::Natural), |seen| {
+                seen.gradient("q", [[4.0, -2.0]]).gradient("fc1", [[-2.0]])
+            });
+        assert_eq!(toy.value("sum(square(weight), gradient)"), 5.25);
+        let turned = toy.score("-total(difference(square(weight), gradient))").unwrap();
+        assert_eq!((turned.value, turned.terms[0].value, turned.terms[1].value), (-12.5, -1.5, -11.0));
+        assert_eq!(toy.value("sum(square(weight), prune(gradient))"), 5.75);
+    }
+
+    /// Queries alone of the outputs, every activation, attention and the input's gradient: 2 · 5, 3 · 7.
+    #[test]
+    fn statistics_by_hand() {
+        let pass = Pass::backward(Loss::Natural)
+            .keep(Signal::Outputs)
+            .keep(Signal::Activations)
+            .keep(Signal::Attention)
+            .keep(Signal::InputGradient);
+        let toy = Toy::new().matrix("q", Role::Query, 0, [[1.0]]).matrix("k", Role::Key, 0, [[1.0]]).pass(
+            pass,
+            |seen| {
+                seen.output("q", [[2.0]])
+                    .output("k", [[100.0]])
+                    .value(Mark::Activation(0), [[5.0]])
+                    .value(Mark::Attention(0), [[3.0]])
+                    .value_gradient(Mark::Embedded, [[7.0]])
+            },
+        );
+        assert_eq!(toy.value("product(head, activation)"), 10.0);
+        assert_eq!(toy.value("product(attention, jacobian)"), 21.0);
+    }
+}

@@ -41,3 +41,25 @@ impl Proxy for GradNorm {
         Ok(score)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// √(1 + 4 + 4 + 0 + 0 + 16) = 5 and √(25 + 144) = 13: 18; together √(25 + 169) = √194. The table is left out.
+    #[test]
+    fn two_layers_by_hand() {
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[7.0; 3]; 2])
+            .matrix("fc1", Role::FfnIn, 1, [[7.0; 2]])
+            .table("words", Role::Embedding, None, [[7.0]])
+            .pass(Pass::backward(Loss::Natural), |seen| {
+                seen.gradient("q", [[1.0, 2.0, -2.0], [0.0, 0.0, 4.0]])
+                    .gradient("fc1", [[-5.0, 12.0]])
+                    .gradient("words", [[100.0]])
+            });
+        assert_eq!(toy.value("grad-norm"), 18.0);
+        assert_eq!(toy.value("grad-norm[global=true]"), 194f64.sqrt());
+    }
+}

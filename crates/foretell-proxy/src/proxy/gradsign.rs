@@ -36,3 +36,19 @@ impl Proxy for GradSign {
         Ok(Score::from(input.pass(&pass())?.result.numbers[0]))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// Three samples, two weights with signs +, +, − and −, −, −: |1| + |−3| = 4, which the pass folds.
+    #[test]
+    fn two_weights_by_hand() {
+        let derivative = Derivative::Samples(Fold::Signs, Layers::Linear);
+        let toy = Toy::new().matrix("q", Role::Query, 0, [[1.0, 1.0]]);
+        let toy = toy
+            .pass(Pass { derivative, ..Pass::backward(Loss::Natural) }, |seen| seen.batch(3).numbers([4.0]));
+        assert_eq!(toy.value("gradsign"), 4.0);
+    }
+}

@@ -44,3 +44,21 @@ impl Proxy for Grasp {
         Ok(if self.flip { score.turned() } else { score })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// −(1·2 − 2·1 − 3·1) = 3 and −(2·(−4)) = 8: 11, and −11 with the sign turned.
+    #[test]
+    fn two_layers_by_hand() {
+        let pass = Pass { derivative: Derivative::Hessian(Layers::Linear), ..Pass::backward(Loss::Natural) };
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[1.0, -2.0, 3.0]])
+            .matrix("fc1", Role::FfnIn, 1, [[2.0]])
+            .pass(pass, |seen| seen.gradient("q", [[2.0, 1.0, -1.0]]).gradient("fc1", [[-4.0]]));
+        assert_eq!(toy.value("grasp"), 11.0);
+        assert_eq!(toy.value("grasp[flip=true]"), -11.0);
+    }
+}

@@ -114,3 +114,52 @@ fn heads(input: &ProxyInput, observed: &PassView) -> Result<Score> {
         false => Ok(Score::sum(terms)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// Queries of 128 rows: 128 · |1·(−2)| = 256. Keys of 127 rows, the output map and the feed-forward layer are left
+    /// out; `rows=0` takes the keys' 127 · |1·1| = 127 as well, and a decoder everything: 128 · |1·3| = 384 and 5.
+    #[test]
+    fn weights_by_hand() {
+        let toy = |kind| {
+            Toy::new()
+                .kind(kind)
+                .matrix("q", Role::Query, 0, [[1.0]; 128])
+                .matrix("k", Role::Key, 0, [[1.0]; 127])
+                .matrix("out", Role::AttentionOut, 0, [[1.0]; 128])
+                .matrix("fc1", Role::FfnIn, 0, [[1.0]])
+                .pass(Pass::backward(Loss::Natural), |seen| {
+                    seen.gradient("q", [[-2.0]; 128])
+                        .gradient("k", [[1.0]; 127])
+                        .gradient("out", [[3.0]; 128])
+                        .gradient("fc1", [[5.0]])
+                })
+        };
+        assert_eq!(toy(NetworkKind::Encoder).value("head-importance"), 256.0);
+        assert_eq!(toy(NetworkKind::Encoder).value("head-importance[rows=0]"), 383.0);
+        assert_eq!(toy(NetworkKind::Decoder).value("head-importance[rows=0]"), 772.0);
+    }
+
+    /// Two samples of two tokens, two heads of width 1, one inner product over tokens each: |1·1 − 3·2| = 5 and
+    /// |−2·1 + 4·½| = 0; |2·1 + 1·1| = 3 and |0·7 + 1·3| = 3. The mean over samples: (5 + 6) / 2 = 5.5.
+    #[test]
+    fn heads_by_hand() {
+        let pass = Pass::backward(Loss::Natural).keep(Signal::Inputs).keep(Signal::InputGradients);
+        let toy = Toy::new()
+            .block(2, 2)
+            .matrix("out", Role::AttentionOut, 0, [[1.0, 1.0]])
+            .matrix("fc1", Role::FfnIn, 0, [[1.0]])
+            .pass(pass, |seen| {
+                let [out, fc1] = ["out", "fc1"].map(|name| Mark::Input(seen.param(name)));
+                seen.batch(2)
+                    .value(out, [[1.0, -2.0], [3.0, 4.0], [2.0, 0.0], [1.0, 1.0]])
+                    .value_gradient(out, [[1.0, 1.0], [-2.0, 0.5], [1.0, 7.0], [1.0, 3.0]])
+                    .value(fc1, [[9.0]; 4])
+                    .value_gradient(fc1, [[9.0]; 4])
+            });
+        assert_eq!(toy.value("head-importance[of=heads]"), 5.5);
+    }
+}

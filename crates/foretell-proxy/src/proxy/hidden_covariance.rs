@@ -88,3 +88,43 @@ impl Proxy for HiddenCovariance {
         .map(Score::from)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    /// Correlation ½, as in the correlation of (1, 2, 3) and (0, 2, 1): λ = ½ and 3/2.
+    fn half() -> f64 {
+        -[0.5, 1.5].map(|value: f64| value + 1e-5).iter().map(|v| v.ln() + 1.0 / v).sum::<f64>()
+    }
+
+    /// One sample, three steps, two units: (1, 2, 3) and (0, 2, 1). The second layer's units, (1, 2, 3) and (1, −2, 1), have
+    /// none: λ = 1 twice.
+    #[test]
+    fn units_by_hand() {
+        let toy =
+            Toy::new().kind(NetworkKind::Recurrent).pass(Pass::forward().keep(Signal::Hidden), |seen| {
+                seen.value(Mark::Hidden(0, 0), [[1.0, 0.0]])
+                    .value(Mark::Hidden(1, 0), [[1.0, 1.0]])
+                    .value(Mark::Hidden(0, 1), [[2.0, 2.0]])
+                    .value(Mark::Hidden(1, 1), [[2.0, -2.0]])
+                    .value(Mark::Hidden(0, 2), [[3.0, 1.0]])
+                    .value(Mark::Hidden(1, 2), [[3.0, 1.0]])
+            });
+        near(toy.value("hidden-covariance"), half());
+        let one = 1.0 + 1e-5f64;
+        near(toy.value("hidden-covariance[layer=2]"), -2.0 * (one.ln() + 1.0 / one));
+        assert_eq!(toy.score("hidden-covariance[layer=3]").unwrap_err().kind(), "input");
+    }
+
+    /// Two samples, one step, three units: rows (1, 2, 3) and (0, 2, 1) by sample.
+    #[test]
+    fn samples_by_hand() {
+        let toy =
+            Toy::new().kind(NetworkKind::Recurrent).pass(Pass::forward().keep(Signal::Hidden), |seen| {
+                seen.batch(2).value(Mark::Hidden(0, 0), [[1.0, 2.0, 3.0], [0.0, 2.0, 1.0]])
+            });
+        near(toy.value("hidden-covariance[over=samples]"), half());
+    }
+}

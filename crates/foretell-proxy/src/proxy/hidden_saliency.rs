@@ -54,3 +54,24 @@ impl Proxy for HiddenSaliency {
         Ok(Score::sum(sums.into_iter().enumerate().map(term).collect()).turned())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// Layer 1: |1·3| + |−2·1| = 5, its second step has no gradient; layer 2: |4·(−½)| = 2. The sign is turned: −7.
+    #[test]
+    fn two_layers_by_hand() {
+        let pass = Pass::backward(Loss::HalfSquare).keep(Signal::Hidden).keep(Signal::HiddenGradients);
+        let toy = Toy::new().kind(NetworkKind::Recurrent).pass(pass, |seen| {
+            seen.value(Mark::Hidden(0, 0), [[1.0, -2.0]])
+                .value(Mark::Hidden(0, 1), [[9.0, 9.0]])
+                .value(Mark::Hidden(1, 0), [[4.0]])
+                .value_gradient(Mark::Hidden(1, 0), [[-0.5]])
+                .value_gradient(Mark::Hidden(0, 0), [[3.0, 1.0]])
+        });
+        assert_eq!(toy.value("hidden-saliency"), -7.0);
+        assert_eq!(Toy::new().score("hidden-saliency").unwrap_err().kind(), "not-defined");
+    }
+}

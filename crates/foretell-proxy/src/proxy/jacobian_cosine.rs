@@ -58,3 +58,30 @@ impl Proxy for JacobianCosine {
         Ok(Score::from(cosine(ABOUT, &rows, n)?).note(input.trap(&pass)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    /// (3, 4) · (8, 6) = 48 over 5 · 10 is 0.96 for both pairs: 1 − ½ · 2 · 0.96^(1/20) / (4 − 2).
+    #[test]
+    fn two_samples_by_hand() {
+        let pass = Pass { derivative: Derivative::Values, ..Pass::backward(Loss::Natural) };
+        let toy = Toy::new().pass(pass.keep(Signal::InputGradient), |seen| {
+            seen.batch(2).value_gradient(Mark::Embedded, [[3.0, 4.0], [8.0, 6.0]])
+        });
+        near(toy.value("jacobian-cosine"), 1.0 - 0.5 * 0.96f64.powf(0.05));
+    }
+
+    /// A row per channel of the position table, the second turned round: the magnitude of the cosine counts.
+    #[test]
+    fn positions_by_hand() {
+        let toy = Toy::new()
+            .table("positions", Role::Position, None, [[0.0; 2]; 2])
+            .pass(Pass::backward(Loss::Natural), |seen| {
+                seen.gradient("positions", [[3.0, -8.0], [4.0, -6.0]])
+            });
+        near(toy.value("jacobian-cosine[of=positions]"), 1.0 - 0.5 * 0.96f64.powf(0.05));
+    }
+}

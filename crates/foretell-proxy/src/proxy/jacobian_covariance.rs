@@ -104,3 +104,54 @@ impl Proxy for JacobianCovariance {
         Ok(Score::from(spread(ABOUT, &rows, n)?).note(input.trap(&pass)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    /// Rows (1, 2, 3) and (0, 2, 1), centred (−1, 0, 1) and (−1, 1, 0), have the correlation ½: λ = ½ and 3/2, and each adds
+    /// −ln(λ + k) − 1/(λ + k), k = 1e-5.
+    fn half() -> f64 {
+        -[0.5, 1.5].map(|value: f64| value + 1e-5).iter().map(|v| v.ln() + 1.0 / v).sum::<f64>()
+    }
+
+    fn kept(loss: Loss) -> Pass {
+        Pass { derivative: Derivative::Values, ..Pass::backward(loss) }.keep(Signal::InputGradient)
+    }
+
+    /// A row per sample.
+    #[test]
+    fn two_samples_by_hand() {
+        let rows = [[1.0, 2.0, 3.0], [0.0, 2.0, 1.0]];
+        for (kind, loss) in [
+            (NetworkKind::Decoder, Loss::CrossEntropy),
+            (NetworkKind::Encoder, Loss::Projection),
+            (NetworkKind::Vision, Loss::Sum),
+        ] {
+            let toy = Toy::new().kind(kind);
+            let toy = toy.pass(kept(loss), |seen| seen.batch(2).value_gradient(Mark::Embedded, rows));
+            near(toy.value("jacobian-covariance"), half());
+        }
+    }
+
+    /// Three steps of two samples of width 1, listed step after step, are the same rows.
+    #[test]
+    fn steps_by_hand() {
+        let rows = [[1.0], [0.0], [2.0], [2.0], [3.0], [1.0]];
+        let toy = Toy::new().kind(NetworkKind::Recurrent);
+        let toy = toy.pass(kept(Loss::Sum), |seen| seen.batch(2).value_gradient(Mark::Embedded, rows));
+        near(toy.value("jacobian-covariance"), half());
+    }
+
+    /// Three positions of two channels: a row per channel.
+    #[test]
+    fn positions_by_hand() {
+        let toy = Toy::new()
+            .table("positions", Role::Position, None, [[0.0; 2]; 3])
+            .pass(Pass::backward(Loss::Natural), |seen| {
+                seen.gradient("positions", [[1.0, 0.0], [2.0, 2.0], [3.0, 1.0]])
+            });
+        near(toy.value("jacobian-covariance[of=positions]"), half());
+    }
+}

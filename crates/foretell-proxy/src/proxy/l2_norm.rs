@@ -31,3 +31,20 @@ impl Proxy for L2Norm {
         Ok(Score::sum(input.matrices(Layers::Linear).map(term).collect()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// √(4 + 1 + 4) = 3 and √(9 + 16 + 144) = 13: 16. The table is left out.
+    #[test]
+    fn two_layers_by_hand() {
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[2.0, 0.0, 0.0], [0.0, -1.0, 2.0]])
+            .matrix("fc1", Role::FfnIn, 1, [[3.0, 4.0], [0.0, 12.0]])
+            .table("words", Role::Embedding, None, [[100.0, 100.0]]);
+        assert_eq!(toy.value("l2-norm"), 16.0);
+        assert_eq!(toy.value("l2-norm[layers=first]"), 3.0);
+    }
+}

@@ -78,3 +78,44 @@ impl Proxy for LargeNoise {
         Ok(Score::from(-(1.0 - (still? - moved?).abs())))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    /// Rows (1, 2, 3) and (a, b, c): their correlation is that of (−1, 0, 1) and the centred second.
+    fn toy(second: &[(u32, [f64; 3])]) -> Toy {
+        second.iter().fold(Toy::new(), |toy, (noise, row)| {
+            let pass =
+                Pass { derivative: Derivative::Values, noise: *noise, ..Pass::backward(Loss::Natural) };
+            toy.pass(pass.keep(Signal::InputGradient), |seen| {
+                seen.batch(2).value_gradient(Mark::Embedded, [[1.0, 2.0, 3.0], *row])
+            })
+        })
+    }
+
+    /// The covariance score of two rows of correlation c: λ = 1 ± c.
+    fn covariance(c: f64) -> f64 {
+        -[1.0 - c, 1.0 + c].map(|value| value + 1e-5).iter().map(|v| v.ln() + 1.0 / v).sum::<f64>()
+    }
+
+    /// Without noise (0, 2, 1) has the correlation ½; with ten times the variance (1, −2, 1) has 0, with a tenth (−2, 1, 1)
+    /// has 3/√12: s = |S − S'| − 1.
+    #[test]
+    fn covariances_by_hand() {
+        let toy = toy(&[(0, [0.0, 2.0, 1.0]), (100, [1.0, -2.0, 1.0]), (1, [-2.0, 1.0, 1.0])]);
+        near(toy.value("large-noise"), (covariance(0.5) - covariance(0.0)).abs() - 1.0);
+        let small = (covariance(0.5) - covariance(3.0 / 12f64.sqrt())).abs() - 1.0;
+        near(toy.value("large-noise[amplitude=0.1]"), small);
+    }
+
+    /// (1, 2, 3) · (0, 2, 1) = 7 over √14 √5, and · (1, 0, 0) = 1 over √14: cosine scores 1 − ½ |cos|^(1/20).
+    #[test]
+    fn cosines_by_hand() {
+        let toy = toy(&[(0, [0.0, 2.0, 1.0]), (100, [1.0, 0.0, 0.0])]);
+        let score = |cos: f64| 1.0 - 0.5 * cos.powf(0.05);
+        let difference = score(7.0 / 70f64.sqrt()) - score(1.0 / 14f64.sqrt());
+        near(toy.value("large-noise[of=cosine]"), difference.abs() - 1.0);
+    }
+}

@@ -90,3 +90,33 @@ impl Proxy for LengthDistortion {
         Ok(Score::from((score.value * 500.0 / f64::from(self.points)).log10()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    fn toy(points: u32, circles: u32, unnormed: bool, speeds: &[f64]) -> Toy {
+        let derivative = Derivative::Curve { points, circles };
+        Toy::new().pass(Pass { derivative, unnormed, ..Pass::forward() }, |seen| seen.numbers(speeds))
+    }
+
+    /// Sixteen speeds of 0.2 add up to 3.2, scaled to 500 points 100: log10 is 2. Four speeds of 1, 2, 3, 2 add up to 8,
+    /// scaled 1000: 3; the sum itself: 8.
+    #[test]
+    fn circles_by_hand() {
+        near(toy(16, 1, true, &[0.2; 16]).value("length-distortion"), 2.0);
+        let four = toy(4, 1, true, &[1.0, 2.0, 3.0, 2.0]);
+        near(four.value("length-distortion[points=4]"), 3.0);
+        assert_eq!(four.value("length-distortion[points=4,scale=linear]"), 8.0);
+    }
+
+    /// The mean of two circles of two points, 1 + 2 and 3 + 4: 5. With norms kept it is another pass.
+    #[test]
+    fn repeats_by_hand() {
+        let two = toy(2, 2, true, &[1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(two.value("length-distortion[points=2,repeats=2,scale=linear]"), 5.0);
+        let kept = toy(2, 1, false, &[1.0, 6.0]);
+        assert_eq!(kept.value("length-distortion[points=2,norms=kept,scale=linear]"), 7.0);
+    }
+}

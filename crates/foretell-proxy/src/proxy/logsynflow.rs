@@ -59,3 +59,25 @@ impl Proxy for LogSynFlow {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    /// 1·|ln e| + 2·|ln e⁻²| + nothing for a gradient of 0 = 5, and 4·|ln e³| = 12: 17. With ln(1 + g):
+    /// ln(1 + e) + 2 ln(1 + e⁻²) + 3 ln 1 + 4 ln(1 + e³).
+    #[test]
+    fn two_layers_by_hand() {
+        let e = std::f64::consts::E;
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[1.0, -2.0, 3.0]])
+            .matrix("fc1", Role::FfnIn, 1, [[4.0]])
+            .pass(Pass { double: true, ..Pass::linearised() }, |seen| {
+                seen.gradient("q", [[e, e.powi(-2), 0.0]]).gradient("fc1", [[-e.powi(3)]])
+            });
+        near(toy.value("logsynflow"), 17.0);
+        let log = |g: f64| (1.0 + g).ln();
+        near(toy.value("logsynflow[form=log1p]"), log(e) + 2.0 * log(e.powi(-2)) + 4.0 * log(e.powi(3)));
+    }
+}

@@ -131,3 +131,49 @@ fn softened(gradient: &View) -> f64 {
     });
     columns.sum::<f64>() / gradient.len() as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    fn encoder() -> Toy {
+        let pass = Pass::forward().keep(Signal::Outputs).keep(Signal::Activations);
+        Toy::new()
+            .kind(NetworkKind::Encoder)
+            .matrix("q", Role::Query, 0, [[1.0]])
+            .matrix("k", Role::Key, 0, [[1.0]])
+            .matrix("mix", Role::Transform, 1, [[1.0]])
+            .pass(pass, |seen| {
+                seen.output("q", [[1.0, -2.0]])
+                    .output("k", [[100.0]])
+                    .value(Mark::Activation(0), [[3.0, -4.0]])
+                    .output("mix", [[3.0]])
+                    .value(Mark::Activation(1), [[5.0, 12.0]])
+            })
+    }
+
+    /// As executed: queries (1 + 4) / 2 = 2.5, transform 9, mean 5.75. As printed: (1 + ¼) / 2 and 1/9, and the logarithm of
+    /// the softmax of the norms 5 and 13: 5 + 13 − 2 ln(e⁵ + e¹³).
+    #[test]
+    fn encoders_by_hand() {
+        assert_eq!(encoder().value("lpzero"), 5.75);
+        let logs = 18.0 - 2.0 * (5f64.exp() + 13f64.exp()).ln();
+        near(encoder().value("lpzero[form=paper]"), 0.625 + 1.0 / 9.0 + logs);
+    }
+
+    /// Weights: 30 / (4 + 1e-9). Softmax down the columns (ln 3, 0) and (0, 0): ¾, ¼ and ½, ½, squares 0.625 and 0.5, over 4
+    /// entries 0.28125. A single weight: 4 / (1 + 1e-9) + 1. Minus the mean of both.
+    #[test]
+    fn decoders_by_hand() {
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[1.0, -2.0], [3.0, 4.0]])
+            .matrix("fc1", Role::FfnIn, 0, [[2.0]])
+            .pass(Pass::backward(Loss::Natural), |seen| {
+                seen.gradient("q", [[3f64.ln(), 0.0], [0.0, 0.0]]).gradient("fc1", [[5.0]])
+            });
+        let sum = 30.0 / (4.0 + 1e-9) + 0.28125 + 4.0 / (1.0 + 1e-9) + 1.0;
+        near(toy.value("lpzero"), -sum / 2.0);
+        near(toy.value("lpzero[winner=gpt2]"), -sum / 2.0);
+    }
+}

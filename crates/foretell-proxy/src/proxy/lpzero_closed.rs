@@ -45,3 +45,25 @@ impl Proxy for LpZeroClosed {
         Ok(Score::from(-ordered_sum(layers.collect()) / (4.0 * l)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+    use crate::space::read_architecture;
+    use serde_json::json;
+
+    /// Two layers, d = 128, f = 512 and 1024: each 2 · 0.0004 · (1 + 1/4) = 0.001 and 3/2¹⁴, and 1/2¹⁸, 1/2²⁰ of f;
+    /// over 4 · 2, negative.
+    #[test]
+    fn two_layers_by_hand() {
+        let architecture =
+            read_architecture(&json!({"space": "gpt2", "d_model": 128, "d_embed": 128, "div_val": 1,
+            "n_head": [2, 2], "d_inner": [512, 1024]}))
+            .unwrap();
+        let score = LpZeroClosed {}.score(&ProxyInput::of(&architecture)).unwrap();
+        let sum = 2.0 * 0.001 + 6.0 / 16_384.0 + 1.0 / 262_144.0 + 1.0 / 1_048_576.0;
+        assert!((score.value + sum / 8.0).abs() < 1e-18);
+        assert_eq!(Toy::new().score("lpzero-closed").unwrap_err().kind(), "not-defined");
+    }
+}

@@ -116,3 +116,61 @@ impl Proxy for Meco {
         Ok(Score::sum(terms))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    /// Tokens are rows, channels columns. Channels (1, 2, 3) and (0, 2, 1) have the correlation ½, λ_min ½; (1, 2, 3) and
+    /// (1, −2, 1) have none, λ_min 1: 1.5. The first sample alone of two.
+    #[test]
+    fn channels_by_hand() {
+        let toy = Toy::new().pass(Pass::forward().keep(Signal::Blocks), |seen| {
+            seen.value(Mark::Block(0), [[1.0, 0.0], [2.0, 2.0], [3.0, 1.0]])
+                .value(Mark::Block(1), [[1.0, 1.0], [2.0, -2.0], [3.0, 1.0]])
+        });
+        near(toy.value("meco"), 1.5);
+        let two = Toy::new().pass(Pass::forward().keep(Signal::Blocks), |seen| {
+            let samples = [[1.0, 0.0], [2.0, 2.0], [3.0, 1.0], [9.0, 1.0], [7.0, 2.0], [8.0, 5.0]];
+            seen.batch(2).value(Mark::Block(0), samples)
+        });
+        near(two.value("meco[samples=first]"), 0.5);
+        assert!((two.value("meco") - 0.5).abs() > 0.01);
+    }
+
+    /// Steps first: the first sample's rows are every second one.
+    #[test]
+    fn steps_by_hand() {
+        let toy =
+            Toy::new().kind(NetworkKind::Recurrent).pass(Pass::forward().keep(Signal::Blocks), |seen| {
+                let steps = [[1.0, 0.0], [9.0, 1.0], [2.0, 2.0], [7.0, 2.0], [3.0, 1.0], [8.0, 5.0]];
+                seen.batch(2).value(Mark::Block(0), steps)
+            });
+        near(toy.value("meco[samples=first]"), 0.5);
+    }
+
+    /// Every module: a block ½, a linear map 1, a norm ½, an activation 1; the head is left out. Tokens as rows.
+    #[test]
+    fn modules_by_hand() {
+        let (half, none) = ([[1.0, 2.0, 3.0], [0.0, 2.0, 1.0]], [[1.0, 2.0, 3.0], [1.0, -2.0, 1.0]]);
+        let pass = Pass::forward()
+            .keep(Signal::Blocks)
+            .keep(Signal::Outputs)
+            .keep(Signal::Normed)
+            .keep(Signal::Activations);
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[1.0]])
+            .table("norm", Role::Norm, 0, [[1.0]])
+            .matrix("head", Role::Head, None, [[1.0]])
+            .pass(pass, |seen| {
+                let norm = Mark::Normed(seen.param("norm"));
+                seen.value(Mark::Block(0), half)
+                    .output("q", none)
+                    .value(norm, half)
+                    .value(Mark::Activation(0), none)
+                    .output("head", half)
+            });
+        near(toy.value("meco[at=modules,rows=tokens]"), 3.0);
+    }
+}

@@ -67,3 +67,28 @@ impl Proxy for Mgm {
         input.sum(ABOUT, Layers::Linear, |layer| Ok(layer.gradient.sum(|g| g * g)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// 1 + 4 + 9 = 14 and 4: 18; the table is left out. As released, products of 5000 and 10000 have the mean 7500, over
+    /// 2500: 3.
+    #[test]
+    fn two_layers_by_hand() {
+        let halves = Derivative::Samples(Fold::Halves, Layers::Linear);
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[7.0; 3]])
+            .matrix("fc1", Role::FfnIn, 1, [[7.0]])
+            .table("words", Role::Embedding, None, [[7.0]])
+            .pass(Pass::backward(Loss::Natural), |seen| {
+                seen.gradient("q", [[1.0, -2.0, 3.0]]).gradient("fc1", [[-2.0]]).gradient("words", [[100.0]])
+            })
+            .pass(Pass { derivative: halves, ..Pass::backward(Loss::Natural) }, |seen| {
+                seen.numbers([5000.0, 10_000.0])
+            });
+        assert_eq!(toy.value("mgm"), 18.0);
+        assert_eq!(toy.value("mgm[form=halves]"), 3.0);
+    }
+}

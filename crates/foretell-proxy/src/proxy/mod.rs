@@ -14,12 +14,14 @@ mod prelude;
 mod range;
 mod score;
 mod spectrum;
+mod toy;
 
 pub use formula::{Aggregate, Binary, Branch, Element, Formula, Sheet, Statistic, Unary, split};
 pub use input::{Layer, PassView, ProxyInput, Spectra};
 pub use pass_overrides::{PassOverrides, SHARED, SHARED_RANGES};
 pub use range::Range;
 pub use score::{Score, Term};
+pub use toy::{Toy, ToyResult};
 
 use crate::architecture::{Architecture, NetworkKind, Subject, families};
 use crate::catalogue;
@@ -196,6 +198,9 @@ macro_rules! catalogue {
         $(mod $module; pub use $module::$proxy;)*
         /// Every proxy, trivial baselines first.
         pub const CATALOGUE: &[Entry] = &[$(Entry { about: $module::ABOUT, build: build::<$proxy> }),*];
+        /// What each proxy is with these options, in the order of the catalogue.
+        #[cfg(test)]
+        const SHOWN: &[fn(Map<String, Value>) -> String] = &[$(tests::shown::<$proxy>),*];
     };
 }
 
@@ -494,4 +499,38 @@ fn linearised(subject: &dyn Subject) -> Pass {
 /// Average ranks from 1 for the worst: equal values share theirs.
 fn ranks(values: impl Iterator<Item = f64>) -> Vec<f64> {
     crate::rank::average_ranks(&values.collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The proxy that options make.
+    pub(super) fn shown<P: std::fmt::Debug + DeserializeOwned>(options: Map<String, Value>) -> String {
+        let proxy = serde_json::from_value::<P>(Value::Object(options.clone()));
+        format!("{:?}", proxy.unwrap_or_else(|e| panic!("{options:?}: {e}")))
+    }
+
+    /// The default that a card states makes the same proxy as saying nothing. An option that is `None` where nothing is said
+    /// has its default where it is read: scores are compared for it in the conformance tests.
+    #[test]
+    fn cards_state_the_defaults() {
+        let mut compared = 0;
+        for (entry, shown) in CATALOGUE.iter().zip(SHOWN) {
+            let plain = shown(Map::new());
+            for (option, default, _) in
+                entry.about.options.iter().filter(|(_, default, _)| !default.contains(' '))
+            {
+                let value =
+                    serde_json::from_str(default).unwrap_or_else(|_| Value::String((*default).to_owned()));
+                if plain.contains(&format!("{}: None", option.replace('-', "_"))) {
+                    continue;
+                }
+                let stated = shown([((*option).to_owned(), value)].into_iter().collect());
+                assert_eq!(stated, plain, "{}[{option}={default}]", entry.about.name);
+                compared += 1;
+            }
+        }
+        assert_eq!(compared, 54, "options whose defaults are compared");
+    }
 }

@@ -42,3 +42,39 @@ impl Proxy for MoreNoised {
         Ok(Score::from(if self.of == Of::Covariance { -product } else { product }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    /// Rows (1, 2, 3) and (a, b, c): their correlation is that of (−1, 0, 1) and the centred second.
+    fn toy(second: &[(u32, [f64; 3])]) -> Toy {
+        second.iter().fold(Toy::new(), |toy, (noise, row)| {
+            let pass =
+                Pass { derivative: Derivative::Values, noise: *noise, ..Pass::backward(Loss::Natural) };
+            toy.pass(pass.keep(Signal::InputGradient), |seen| {
+                seen.batch(2).value_gradient(Mark::Embedded, [[1.0, 2.0, 3.0], *row])
+            })
+        })
+    }
+
+    /// The covariance score of two rows of correlation c: λ = 1 ± c.
+    fn covariance(c: f64) -> f64 {
+        -[1.0 - c, 1.0 + c].map(|value| value + 1e-5).iter().map(|v| v.ln() + 1.0 / v).sum::<f64>()
+    }
+
+    /// Noise of 0, 0.1, 10 and 100 times the variance with correlations ½, 0, 3/√12 and 5/√28: minus the product of the
+    /// four covariance scores. Cosine scores are multiplied as they are.
+    #[test]
+    fn products_by_hand() {
+        let rows = [[0.0, 2.0, 1.0], [1.0, -2.0, 1.0], [-2.0, 1.0, 1.0], [-3.0, 1.0, 2.0]];
+        let toy = toy(&[(0, rows[0]), (1, rows[1]), (100, rows[2]), (1000, rows[3])]);
+        let correlations = [0.5, 0.0, 3.0 / 12f64.sqrt(), 5.0 / 28f64.sqrt()];
+        near(toy.value("more-noised"), -correlations.map(covariance).iter().product::<f64>());
+        // (1, 2, 3) · row: 7, 0, 3, 5; squared lengths 14 and 5, 6, 6, 14.
+        let cosines = [7.0 / 70f64.sqrt(), 0.0, 3.0 / 84f64.sqrt(), 5.0 / 14.0];
+        let product: f64 = cosines.iter().map(|cos| 1.0 - 0.5 * cos.powf(0.05)).product();
+        near(toy.value("more-noised[of=cosine]"), product);
+    }
+}

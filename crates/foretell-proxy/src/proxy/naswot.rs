@@ -138,3 +138,46 @@ fn agreement(z: &View, n: usize, sample: impl Fn(usize) -> usize) -> Vec<f64> {
     let differ = |a: &[u64], b: &[u64]| a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>();
     codes.iter().flat_map(|a| codes.iter().map(move |b| bits - f64::from(differ(a, b)))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    /// Codes 101 and 110 of two samples agree in one of three places: K = [[3, 1], [1, 3]]. A second block, codes 0 and 1,
+    /// agrees nowhere: K = [[4, 1], [1, 4]], ln 15.
+    #[test]
+    fn two_samples_by_hand() {
+        let samples = |pass: Pass, mark: fn(u32) -> Mark| {
+            Toy::new().pass(pass, |seen| {
+                let first = [[1.0, -1.0, 2.0], [1.0, 1.0, -3.0]];
+                seen.batch(2).value(mark(0), first).value(mark(1), [[0.0], [1.0]])
+            })
+        };
+        let inputs = Pass::forward().keep(Signal::PreActivations);
+        near(samples(inputs.clone(), Mark::PreActivation).value("naswot"), 15f64.ln());
+        let outputs = Pass::forward().keep(Signal::Activations);
+        near(samples(outputs, Mark::Activation).value("naswot[of=outputs]"), 15f64.ln());
+        let redrawn = Pass { weights: WeightTransform::Redrawn, ..inputs };
+        near(samples(redrawn, Mark::PreActivation).value("naswot[weights=redrawn]"), 15f64.ln());
+    }
+
+    /// Two samples of two tokens of one unit. Codes 10 and 11 agree in one of two places, K = [[2, 1], [1, 2]]: ln 3. Step
+    /// after step, rows 1, 0, 1, 0 are the codes 11 and 00, which agree nowhere: ln 4; sample after sample they are 10 twice,
+    /// which is singular. The tokens of a first sample 10 agree with themselves alone: 1 + 0 + 0 + 1 = 2.
+    #[test]
+    fn tokens_by_hand() {
+        let toy = |kind, rows: [f64; 4]| {
+            let toy = Toy::new().kind(kind);
+            toy.pass(Pass::forward().keep(Signal::PreActivations), |seen| {
+                seen.batch(2).value(Mark::PreActivation(0), rows.map(|x| [x]))
+            })
+        };
+        let decoder = toy(NetworkKind::Decoder, [1.0, -1.0, 1.0, 1.0]);
+        near(decoder.value("naswot"), 3f64.ln());
+        assert_eq!(decoder.value("naswot[over=tokens]"), 2.0);
+        near(toy(NetworkKind::Recurrent, [1.0, -1.0, 1.0, -1.0]).value("naswot"), 4f64.ln());
+        let alike = toy(NetworkKind::Decoder, [1.0, -1.0, 1.0, -1.0]).score("naswot");
+        assert_eq!(alike.unwrap_err().kind(), "degenerate");
+    }
+}

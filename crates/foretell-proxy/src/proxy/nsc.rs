@@ -101,7 +101,9 @@ fn integral(small: f64, large: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::toy::{Toy, near};
     use super::*;
+    use crate::architecture::Role;
 
     /// The Shannon transform of the square Marchenko–Pastur law: with r = √(1 + 4s),
     /// ∫ ln(1 + sλ) f = 2 ln((1 + r)/2) − (r − 1)²/(4s). Every square matrix has s = Mσ² = 1.
@@ -116,5 +118,22 @@ mod tests {
     fn transposes_are_equal_and_larger_is_more() {
         assert_eq!(psi(128, 512), psi(512, 128));
         assert!(psi(128, 512) > psi(128, 256));
+    }
+
+    /// Every square n x n matrix has n times the closed form above: one of 1 x 1 and one of 2 x 2 have 3 times. Norms and
+    /// heads are left out; a list of the network's own, here 5 x 5, comes first unless the weights are asked for.
+    #[test]
+    fn two_square_matrices() {
+        let root5 = 5f64.sqrt();
+        let one = 2.0 * ((1.0 + root5) / 2.0).ln() - (root5 - 1.0).powi(2) / 4.0;
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[1.0]])
+            .matrix("fc1", Role::FfnIn, 0, [[1.0, 2.0], [3.0, 4.0]])
+            .table("norm", Role::Norm, 0, [[1.0, 1.0]])
+            .matrix("head", Role::Head, None, [[1.0]]);
+        near(toy.value("nsc"), 3.0 * one);
+        let toy = toy.capacity([(5, 5)]);
+        near(toy.value("nsc"), 5.0 * one);
+        near(toy.value("nsc[recipe=weights]"), 3.0 * one);
     }
 }

@@ -42,3 +42,20 @@ impl Proxy for NtkTrace {
         Ok(Score::from((norms.iter().sum::<f64>() / norms.len() as f64).sqrt()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// Squared norms 2 and 16 of two samples: √((2 + 16) / 2) = 3. Images take the logit of their class, texts a projection.
+    #[test]
+    fn two_samples_by_hand() {
+        for (kind, loss) in [(NetworkKind::Vision, Loss::Target), (NetworkKind::Decoder, Loss::Projection)] {
+            let derivative = Derivative::Samples(Fold::Norms, Layers::Biased);
+            let toy = Toy::new().kind(kind).matrix("q", Role::Query, 0, [[1.0]]);
+            let toy = toy.pass(Pass { derivative, ..Pass::backward(loss) }, |seen| seen.numbers([2.0, 16.0]));
+            assert_eq!(toy.value("ntk-trace"), 3.0);
+        }
+    }
+}

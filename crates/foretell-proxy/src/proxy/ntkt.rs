@@ -97,3 +97,46 @@ impl Proxy for Ntkt {
         Ok(score)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    fn toy(trace: Trace, probes: &[[f64; 3]]) -> Toy {
+        Toy::new()
+            .matrix("q", Role::Query, 0, [[1.0]])
+            .matrix("fc1", Role::FfnIn, 0, [[1.0]])
+            .table("norm", Role::Norm, 0, [[1.0]])
+            .pass(Pass { derivative: Derivative::Trace(trace), ..Pass::forward() }, |seen| {
+                seen.traces(probes)
+            })
+    }
+
+    /// Two probes: queries (1 + 3) / 2 = 2 and feed-forward (2 + 4) / 2 = 3, together 5; the norm's 100 is left out. Totals
+    /// of 3 and 7 lie 2 off the mean: the standard error is √((4 + 4) / (2 · 1)) = 2.
+    #[test]
+    fn two_probes_by_hand() {
+        let trace = Trace { mean: true, logits: false, probes: Some(8) };
+        let toy = toy(trace, &[[1.0, 2.0, 100.0], [3.0, 4.0, 100.0]]);
+        let score = toy.score("ntkt").unwrap();
+        assert_eq!((score.value, score.error), (5.0, Some(2.0)));
+    }
+
+    /// The pass adds all coordinates up: 4 + 6 = 10, and there is no error.
+    #[test]
+    fn exact_by_hand() {
+        let trace = Trace { mean: true, logits: false, probes: None };
+        let exact = toy(trace, &[[4.0, 6.0, 100.0]]).score("ntkt[exact=true]").unwrap();
+        assert_eq!((exact.value, exact.error), (10.0, None));
+    }
+
+    /// Options choose the pass.
+    #[test]
+    fn other_kernels() {
+        let apart = Trace { mean: false, logits: false, probes: Some(8) };
+        assert_eq!(toy(apart, &[[1.0, 2.0, 0.0]; 2]).value("ntkt[eq=13]"), 3.0);
+        let logits = Trace { mean: true, logits: true, probes: Some(2) };
+        assert_eq!(toy(logits, &[[1.0, 2.0, 0.0]; 2]).value("ntkt[of=logits,probes=2]"), 3.0);
+    }
+}

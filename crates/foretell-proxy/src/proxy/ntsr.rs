@@ -43,3 +43,28 @@ impl Proxy for Ntsr {
         trainable.iter().zip(expressive).map(|(t, e)| 0.5 * (t + e)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    /// Parts: a trace of (1 + 3) / 2 = 2, and for a width of 2 with two tokens ln 2 + ln 7. Within a set of parts (2, 1),
+    /// (4, 3), (3, 3): ranks 1, 3, 2 and 1, 2.5, 2.5, halved sums 1, 2.75, 2.25.
+    #[test]
+    fn three_networks_by_hand() {
+        let trace = Trace { mean: true, logits: false, probes: Some(8) };
+        let toy = Toy::new()
+            .block(2, 1)
+            .tokens(2)
+            .matrix("q", Role::Query, 0, [[1.0]])
+            .pass(Pass { derivative: Derivative::Trace(trace), ..Pass::forward() }, |seen| {
+                seen.traces(&[[1.0], [3.0]])
+            });
+        let score = toy.score("ntsr").unwrap();
+        assert_eq!((score.parts[0], score.parts.len()), (2.0, 2));
+        near(score.parts[1], 14f64.ln());
+        let within = Ntsr::default().within(&[vec![2.0, 1.0], vec![4.0, 3.0], vec![3.0, 3.0]]);
+        assert_eq!(within, [1.0, 2.75, 2.25]);
+    }
+}

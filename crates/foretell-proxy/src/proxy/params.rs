@@ -29,3 +29,21 @@ impl Proxy for Params {
         Ok(Score::from(input.subject.params().total as f64))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use crate::architecture::{Form, Init, Role, Tensor};
+
+    /// A 2 x 3 map, two biases and a table of 3: 6 + 2 + 3 = 11. A head of 4 that published counts leave out adds nothing.
+    #[test]
+    fn tensors_that_count_by_hand() {
+        let tied = Tensor::new("head", Role::Head, Form::Linear, &[1, 4], Init::Zeros).uncounted();
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+            .table("q.bias", Role::Query, 0, [[1.0, 2.0]])
+            .table("words", Role::Embedding, None, [[1.0, 2.0, 3.0]])
+            .tensor(tied, &[0.0; 4]);
+        assert_eq!(toy.value("params"), 11.0);
+    }
+}

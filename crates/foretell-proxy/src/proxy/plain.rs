@@ -32,3 +32,24 @@ impl Proxy for Plain {
         input.sum(ABOUT, Layers::Linear, |layer| Ok(layer.gradient.sum_with(&layer.weight, |g, w| g * w)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// 1·1 − 2·1 − 3·1 + 0·5 − 1·2 − 1·2 = −8 and 2·3 − 1·4 = 2: −6. The table is left out.
+    #[test]
+    fn two_layers_by_hand() {
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[1.0, -2.0, 3.0], [0.0, 1.0, -1.0]])
+            .matrix("fc1", Role::FfnIn, 1, [[2.0, -1.0]])
+            .table("words", Role::Embedding, None, [[100.0]])
+            .pass(Pass::backward(Loss::Natural), |seen| {
+                seen.gradient("q", [[1.0, 1.0, -1.0], [5.0, -2.0, 2.0]])
+                    .gradient("fc1", [[3.0, 4.0]])
+                    .gradient("words", [[100.0]])
+            });
+        assert_eq!(toy.value("plain"), -6.0);
+    }
+}

@@ -130,6 +130,7 @@ fn log_geometric(d: f64, tokens: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::toy::{Toy, near};
     use super::*;
 
     fn sept(widths: &[u64], tokens: f64, form: Form) -> f64 {
@@ -164,5 +165,18 @@ mod tests {
     #[test]
     fn width_one() {
         assert_eq!(sept(&[1], 9.0, Form::LogOfSums), 10f64.ln());
+    }
+
+    /// Widths 2 and 3, two tokens of the network's own: (2³ − 1)/1 = 7 and (3³ − 1)/2 = 13, so ln 5 + ln 20; apart,
+    /// ln 2 + ln 7 + ln 3 + ln 13. One and two heads are widths 64 and 128; with one token (64² − 1)/63 = 65 and 129:
+    /// ln 192 + ln 194.
+    #[test]
+    fn two_blocks_of_a_network() {
+        let toy = Toy::new().block(2, 1).block(3, 2).tokens(2);
+        near(toy.value("sept"), 100f64.ln());
+        near(toy.value("sept[form=sum-of-logs]"), (2.0 * 7.0 * 3.0 * 13.0f64).ln());
+        near(toy.value("sept[width=head,tokens=1]"), 192f64.ln() + 194f64.ln());
+        let cell = Toy::new().block(2, None);
+        assert_eq!(cell.score("sept[width=head]").unwrap_err().kind(), "not-defined");
     }
 }

@@ -34,3 +34,25 @@ impl Proxy for Snip {
         input.pass(&Pass::backward(Loss::Natural))?.sum(ABOUT, Layers::Linear, |layer| Ok(layer.saliency()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// |1·1| + |−2·1| + |3·(−1)| + |0·5| + |1·(−2)| + |−1·2| = 10 and |2·3| + |−1·4| = 10: 20. The table is left out.
+    #[test]
+    fn two_layers_by_hand() {
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[1.0, -2.0, 3.0], [0.0, 1.0, -1.0]])
+            .matrix("fc1", Role::FfnIn, 1, [[2.0, -1.0]])
+            .table("words", Role::Embedding, None, [[100.0]])
+            .pass(Pass::backward(Loss::Natural), |seen| {
+                seen.gradient("q", [[1.0, 1.0, -1.0], [5.0, -2.0, 2.0]])
+                    .gradient("fc1", [[3.0, 4.0]])
+                    .gradient("words", [[100.0]])
+            });
+        assert_eq!(toy.value("snip"), 20.0);
+        assert_eq!(toy.value("snip[normalise=true]"), 10.0);
+    }
+}

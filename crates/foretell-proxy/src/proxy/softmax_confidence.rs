@@ -85,3 +85,37 @@ impl Proxy for SoftmaxConfidence {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    /// Two heads of two tokens: over heads 0.9, 0.2, 0.3, 0.9, mean 0.575; over keys 0.9, 0.9, 0.8, 0.7, mean 0.825. A second
+    /// block of one head is its own largest: mean 0.5, over keys 1.
+    #[test]
+    fn two_heads_by_hand() {
+        let toy = Toy::new().pass(Pass::forward().keep(Signal::Attention), |seen| {
+            seen.value(Mark::Attention(0), [[0.9, 0.1], [0.1, 0.9], [0.8, 0.2], [0.3, 0.7]])
+                .value(Mark::Attention(1), [[1.0, 0.0], [0.0, 1.0]])
+        });
+        near(toy.value("softmax-confidence"), 1.075);
+        near(toy.value("softmax-confidence[over=keys]"), 1.825);
+    }
+
+    /// Pooled keys: the block says how many heads there are. Two heads, two tokens, one key: 0.5 and 0.75 of 0.5, 0.25 and
+    /// 0.25, 0.75, mean 0.625. Two samples of one head: the mean of all, 0.4375.
+    #[test]
+    fn pooled_keys_by_hand() {
+        let map = [[0.5], [0.25], [0.25], [0.75]];
+        let pass = || Pass::forward().keep(Signal::Attention);
+        let heads = Toy::new().block(2, 2).pooled_keys();
+        near(
+            heads.pass(pass(), |seen| seen.value(Mark::Attention(0), map)).value("softmax-confidence"),
+            0.625,
+        );
+        let samples = Toy::new().block(2, 1).pooled_keys();
+        let samples = samples.pass(pass(), |seen| seen.batch(2).value(Mark::Attention(0), map));
+        near(samples.value("softmax-confidence"), 0.4375);
+    }
+}

@@ -95,3 +95,49 @@ impl Proxy for SynapticDiversity {
         observed.sum(ABOUT, layers, |layer| diversity(ABOUT, &observed, layer, qkv))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    /// Encoders: queries ‖diag(1, −2)‖_* · ‖diag(3, 4)‖_* = 3 · 7 = 21, output map 2 · 5 = 10: 31. The feed-forward layer
+    /// is left out; decoders add its 1 · 6 = 6.
+    #[test]
+    fn two_layers_by_hand() {
+        let toy = |kind| {
+            Toy::new()
+                .kind(kind)
+                .matrix("q", Role::Query, 0, [[3.0, 0.0], [0.0, 4.0]])
+                .matrix("out", Role::AttentionOut, 1, [[0.0, 3.0, 4.0]])
+                .matrix("fc1", Role::FfnIn, 1, [[6.0]])
+                .pass(Pass::backward(Loss::Natural), |seen| {
+                    seen.gradient("q", [[1.0, 0.0], [0.0, -2.0]])
+                        .gradient("out", [[0.0, 2.0, 0.0]])
+                        .gradient("fc1", [[-1.0]])
+                })
+        };
+        near(toy(NetworkKind::Encoder).value("synaptic-diversity"), 31.0);
+        near(toy(NetworkKind::Decoder).value("synaptic-diversity"), 37.0);
+    }
+
+    /// Vision transformers look at magnitudes: [[1, 1], [1, 1]] has norm 2 where the signed one has 2√2; times 2 is 4.
+    /// Queries, keys and values are diag(1, 2), diag(3, 0), diag(0, 1) with gradients diag(1, 1), diag(2, 0), diag(0, 3):
+    /// 3·2 + 3·2 + 1·3 = 15. As one matrix, columns of lengths √10 and √5 with gradients √5 and √10: (√10 + √5)².
+    #[test]
+    fn joint_projections_by_hand() {
+        let joint = [[1.0, 0.0], [0.0, 2.0], [3.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 1.0]];
+        let gradient = [[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 3.0]];
+        let toy = Toy::new()
+            .kind(NetworkKind::Vision)
+            .matrix("out", Role::AttentionOut, 0, [[1.0, 1.0], [1.0, -1.0]])
+            .matrix("qkv", Role::QueryKeyValue, 0, joint)
+            .pass(Pass::linearised(), |seen| {
+                seen.gradient("out", [[1.0, 0.0], [0.0, 1.0]]).gradient("qkv", gradient)
+            });
+        near(toy.value("synaptic-diversity"), 19.0);
+        near(toy.value("synaptic-diversity[qkv=none]"), 4.0);
+        let fused = (10f64.sqrt() + 5f64.sqrt()).powi(2);
+        near(toy.value("synaptic-diversity[qkv=fused]"), 4.0 + fused);
+    }
+}

@@ -57,3 +57,48 @@ impl Proxy for SynapticSaliency {
         Ok(score)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    fn toy(kind: NetworkKind) -> Toy {
+        Toy::new()
+            .kind(kind)
+            .table("words", Role::Embedding, None, [[10.0]])
+            .matrix("q", Role::Query, 0, [[-5.0]])
+            .matrix("fc1", Role::FfnIn, 0, [[1.0, -2.0, 3.0]])
+            .matrix("fc2", Role::FfnOut, 1, [[2.0]])
+            .pass(Pass::backward(Loss::Natural), |seen| {
+                seen.gradient("words", [[-1.0]])
+                    .gradient("q", [[4.0]])
+                    .gradient("fc1", [[2.0, 1.0, -1.0]])
+                    .gradient("fc2", [[-4.0]])
+            })
+    }
+
+    /// Feed-forward: |1·2| + |−2·1| + |3·(−1)| = 7 and |2·(−4)| = 8: 15. Decoders add the queries' |−5·4| = 20, cells also
+    /// the word table's |10·(−1)| = 10.
+    #[test]
+    fn two_layers_by_hand() {
+        assert_eq!(toy(NetworkKind::Encoder).value("synaptic-saliency"), 15.0);
+        assert_eq!(toy(NetworkKind::Vision).value("synaptic-saliency"), 15.0);
+        assert_eq!(toy(NetworkKind::Decoder).value("synaptic-saliency"), 35.0);
+        assert_eq!(toy(NetworkKind::Recurrent).value("synaptic-saliency"), 45.0);
+    }
+
+    /// Without the first matrix of a node, |1·2| = 2, its second is left: |3·(−1)| = 3.
+    #[test]
+    fn first_matrices_are_skipped_where_asked() {
+        let cell = Toy::new()
+            .kind(NetworkKind::Recurrent)
+            .matrix("a.weights.0", Role::CellLinear, 0, [[1.0]])
+            .matrix("a.weights.1", Role::CellLinear, 0, [[3.0]])
+            .pass(Pass::backward(Loss::Natural), |seen| {
+                seen.gradient("a.weights.0", [[2.0]]).gradient("a.weights.1", [[-1.0]])
+            });
+        assert_eq!(cell.value("synaptic-saliency"), 5.0);
+        assert_eq!(cell.value("synaptic-saliency[skip-first=true]"), 3.0);
+    }
+}

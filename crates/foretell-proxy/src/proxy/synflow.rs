@@ -65,3 +65,34 @@ impl Proxy for SynFlow {
         input.sum(ABOUT, Layers::Linear, |layer| Ok(layer.saliency()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// |1·2| + |−2·1| + |3·(−1)| = 7 and |−1·3| + |4·½| = 5: 12. With the released mask |1·1| = 1 and |−1·(−2)| = 2: 3.
+    #[test]
+    fn two_layers_by_hand() {
+        let pass = Pass { double: true, ..Pass::linearised() };
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[1.0, -2.0, 3.0]])
+            .matrix("fc1", Role::FfnIn, 1, [[-1.0, 4.0]])
+            .pass(pass.clone(), |seen| seen.gradient("q", [[2.0, 1.0, -1.0]]).gradient("fc1", [[3.0, 0.5]]))
+            .pass(Pass { leaking: true, ..pass }, |seen| {
+                seen.gradient("q", [[1.0, 0.0, 0.0]]).gradient("fc1", [[-2.0, 0.0]])
+            });
+        assert_eq!(toy.value("synflow"), 12.0);
+        let error = toy.score("synflow[mask=released]").unwrap_err().to_string();
+        assert!(error.contains("mask"), "{error}");
+        assert_eq!(toy.finite_mask().value("synflow[mask=released]"), 3.0);
+    }
+
+    /// Encoders project on signs, where the sum says nothing: |1·5| = 5.
+    #[test]
+    fn encoders_project() {
+        let pass = Pass { double: true, loss: Loss::Projection, ..Pass::linearised() };
+        let toy = Toy::new().kind(NetworkKind::Encoder).matrix("q", Role::Query, 0, [[1.0]]);
+        assert_eq!(toy.pass(pass, |seen| seen.gradient("q", [[5.0]])).value("synflow"), 5.0);
+    }
+}

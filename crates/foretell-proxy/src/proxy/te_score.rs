@@ -53,3 +53,25 @@ impl Proxy for TeScore {
         Ok(Score::from(-most / least.max(floor)).note(note))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    fn toy(kind: NetworkKind, loss: Loss, kernel: [f64; 4]) -> Toy {
+        let derivative = Derivative::Samples(Fold::Gram, Layers::Named);
+        let toy = Toy::new().kind(kind).matrix("q.weight", Role::Query, 0, [[1.0]]);
+        toy.pass(Pass { derivative, ..Pass::backward(loss) }, |seen| seen.numbers(kernel))
+    }
+
+    /// [[2, 1], [1, 2]] has the eigenvalues 1 and 3: −3. [[1, 1], [1, 1]] has 0 and 2: the least is 1e-12 of the largest.
+    #[test]
+    fn two_samples_by_hand() {
+        near(toy(NetworkKind::Vision, Loss::Sum, [2.0, 1.0, 1.0, 2.0]).value("te-score"), -3.0);
+        near(toy(NetworkKind::Encoder, Loss::Projection, [2.0, 1.0, 1.0, 2.0]).value("te-score"), -3.0);
+        let singular = toy(NetworkKind::Vision, Loss::Sum, [1.0; 4]).score("te-score").unwrap();
+        near(singular.value / 1e12, -1.0);
+        assert_eq!(singular.notes.len(), 1);
+    }
+}

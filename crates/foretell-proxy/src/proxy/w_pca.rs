@@ -73,3 +73,25 @@ impl Proxy for WPca {
         Ok(Score { value: times * score.value, ..score })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// Columns of variance 4 and 36: the larger holds 0.9, so two are needed; 4 and 1600: the larger holds 0.9975, so one.
+    /// Three components times 6 weights: 18. For half of the variance one each: 12. Without the weights: 3.
+    #[test]
+    fn two_layers_by_hand() {
+        let toy = Toy::new().matrix("fc1", Role::FfnIn, 0, [[1.0; 3]; 2]).pass(
+            Pass::forward().keep(Signal::PreActivations),
+            |seen| {
+                seen.value(Mark::PreActivation(0), [[6.0, 3.0], [4.0, 3.0], [6.0, -3.0], [4.0, -3.0]])
+                    .value(Mark::PreActivation(1), [[6.0, 20.0], [4.0, 20.0], [6.0, -20.0], [4.0, -20.0]])
+            },
+        );
+        assert_eq!(toy.value("w-pca"), 18.0);
+        assert_eq!(toy.value("w-pca[share=0.5]"), 12.0);
+        assert_eq!(toy.value("w-pca[params=false]"), 3.0);
+    }
+}

@@ -33,3 +33,14 @@ impl Proxy for Width {
         Ok(Score::from(sum as f64 / blocks as f64))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+
+    /// Widths 2, 3 and 7: 12 / 3 = 4.
+    #[test]
+    fn three_blocks() {
+        assert_eq!(Toy::new().block(2, 1).block(3, 1).block(7, None).value("width"), 4.0);
+    }
+}

@@ -65,7 +65,9 @@ impl Proxy for ZeroLm {
 
 #[cfg(test)]
 mod tests {
+    use super::super::toy::Toy;
     use super::*;
+    use crate::architecture::{Init, Role, Tensor};
     use crate::space::read_architecture;
     use serde_json::json;
 
@@ -81,5 +83,19 @@ mod tests {
             let score = ZeroLm { alpha }.score(&ProxyInput::of(&architecture)).unwrap();
             assert!((score.value - expected).abs() < 1e-12);
         }
+    }
+
+    /// Variance 4 each. Attention 2 x 3: 3 · 4 = 12; feed-forward 1 x 5: 5 · 4 = 20; halves of both: 16. With α = 0.25:
+    /// 3 + 15 = 18. The head and the convolution are left out.
+    #[test]
+    fn two_layers_by_hand() {
+        let drawn = |name, role, form, shape: &[u64]| Tensor::new(name, role, form, shape, Init::Normal(2.0));
+        let toy = Toy::new()
+            .tensor(drawn("q", Role::Query, Form::Linear, &[2, 3]), &[0.0; 6])
+            .tensor(drawn("fc1", Role::FfnIn, Form::LinearTransposed, &[5, 1]), &[0.0; 5])
+            .tensor(drawn("conv", Role::SpanConvolution, Form::Convolution, &[7, 1, 1]), &[0.0; 7])
+            .tensor(drawn("head", Role::Head, Form::Linear, &[9, 1]), &[0.0; 9]);
+        assert_eq!(toy.value("zerolm"), 16.0);
+        assert_eq!(toy.value("zerolm[alpha=0.25]"), 18.0);
     }
 }

@@ -50,3 +50,21 @@ impl Proxy for ZeroLmWeights {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::Toy;
+    use super::*;
+
+    /// Attention: (1 + 4 + 9 + 16 + 25 + 36) / 2 = 45.5; feed-forward: (4 + 1 + 4) / 1 = 9; halves of both: 27.25.
+    /// With α = 0.25: 11.375 + 6.75 = 18.125. The head is left out.
+    #[test]
+    fn two_layers_by_hand() {
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+            .matrix("fc1", Role::FfnIn, 1, [[2.0], [-1.0], [2.0]])
+            .matrix("head", Role::Head, None, [[100.0]]);
+        assert_eq!(toy.value("zerolm-weights"), 27.25);
+        assert_eq!(toy.value("zerolm-weights[alpha=0.25]"), 18.125);
+    }
+}

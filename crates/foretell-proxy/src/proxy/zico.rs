@@ -83,3 +83,36 @@ impl Proxy for Zico {
         Ok(Score::sum(terms))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::toy::{Toy, near};
+    use super::*;
+
+    /// A map of three weights and one of a single weight, with these gradients batch by batch.
+    fn toy<const B: usize>(batches: [([f64; 3], f64); B]) -> Toy {
+        let toy = Toy::new().matrix("q", Role::Query, 0, [[1.0; 3]]).matrix("fc1", Role::FfnIn, 1, [[1.0]]);
+        batches.into_iter().enumerate().fold(toy, |toy, (part, (q, fc1))| {
+            toy.pass(Pass { part: (part, B), ..Pass::backward(Loss::Natural) }, |seen| {
+                seen.gradient("q", [q]).gradient("fc1", [[fc1]])
+            })
+        })
+    }
+
+    /// Four batches. 1, 3, 1, 3: mean 2, deviation 1, ratio 2. −2, 2, −2, 2: mean magnitude 2, deviation 2, ratio 1. 5 always:
+    /// skipped. Together ln 3. The other map: 2, 6, 2, 6: 4 over 2, ln 2. In all ln 6.
+    #[test]
+    fn four_batches_by_hand() {
+        let (odd, even) = (([1.0, -2.0, 5.0], 2.0), ([3.0, 2.0, 5.0], 6.0));
+        near(toy([odd, even, odd, even]).value("zico"), 6f64.ln());
+    }
+
+    /// Two batches. 1, 3 are 2 over 1; those that do not change are skipped, and with them the other map: ln 2. Added up as
+    /// released, 1, 4 are 2.5 over 1.5, 0, 0 are skipped, and 1, 2 are 1.5 over 0.5: ln 5/3 + ln 3 = ln 5.
+    #[test]
+    fn two_batches_by_hand() {
+        let toy = toy([([1.0, 0.0, 0.0], 1.0), ([3.0, 0.0, 0.0], 1.0)]);
+        near(toy.value("zico[batches=2]"), 2f64.ln());
+        near(toy.value("zico[batches=2,accumulate=true]"), 5f64.ln());
+    }
+}

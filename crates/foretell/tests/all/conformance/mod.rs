@@ -3,6 +3,7 @@
 mod budgets;
 mod files;
 mod options;
+mod passes;
 mod proxies;
 mod searchers;
 mod spaces;

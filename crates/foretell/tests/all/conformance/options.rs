@@ -3,7 +3,7 @@
 
 use super::proxies::networks;
 use foretell::architecture::Architecture;
-use foretell::proxy::{CATALOGUE, Range, Request, SHARED, SHARED_RANGES};
+use foretell::proxy::{CATALOGUE, Range, Request, SHARED, SHARED_RANGES, Score};
 use foretell::score::{Options, Scorer, Workers};
 
 fn message(request: &str) -> String {
@@ -53,6 +53,55 @@ fn score(request: &str, network: &Architecture) -> Result<u64, String> {
     let scorer = Scorer::new(vec![Request::parse(request).unwrap()], Options::default());
     let score = scorer.score(network, 0, &mut Workers::default()).scores.remove(0);
     score.map(|score| score.value.to_bits()).map_err(|e| e.to_string())
+}
+
+/// Whether a card states a default that can be written in a request, not described in words.
+fn is_value(default: &str) -> bool {
+    !default.contains(' ')
+}
+
+/// A proxy with an option at the default of its card scores as without it, or refuses the option as one without effect.
+#[test]
+fn defaults_on_cards_are_those_of_the_code() {
+    let networks = networks();
+    for entry in CATALOGUE {
+        let (about, name) = (entry.about, entry.about.name);
+        let stated = about.options.iter().filter(|(_, default, _)| is_value(default));
+        let mut single: Vec<String> =
+            stated.map(|(option, default, _)| format!("{option}={default}")).collect();
+        if single.len() > 1 {
+            single.push(single.join(","));
+        }
+        for options in single {
+            let request = format!("{name}[{options}]");
+            let mut compared = 0;
+            for network in &networks {
+                let family = network.family().name();
+                match (whole(name, network), whole(&request, network)) {
+                    (Ok(plain), Ok(stated)) => {
+                        assert_eq!(plain, stated, "{request} on {family} is not {name}");
+                        compared += 1;
+                    }
+                    (Ok(_), Err(error)) => {
+                        assert!(error.contains("has no effect"), "{request} on {family}: {error}");
+                    }
+                    (Err(plain), stated) => {
+                        assert!(stated.is_err(), "{name} on {family}: {plain}, but {request} is scored");
+                    }
+                }
+            }
+            assert!(compared > 0, "{request} is scored nowhere");
+        }
+    }
+}
+
+/// Value and parts of a score, bit by bit.
+fn whole(request: &str, network: &Architecture) -> Result<Vec<u64>, String> {
+    let request = Request::parse(request).unwrap_or_else(|e| panic!("{e}"));
+    let scorer = Scorer::new(vec![request], Options::default());
+    let score = scorer.score(network, 0, &mut Workers::default()).scores.remove(0);
+    let bits = |score: Score| [score.value].iter().chain(&score.parts).map(|x| x.to_bits()).collect();
+    score.map(bits).map_err(|e| e.to_string())
 }
 
 /// Options that are common to all proxies, each with a value that is no proxy's own.

@@ -48,7 +48,9 @@ fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
     let mut checked = precision.checksum(tape.get(logits), &expected["logits_images"], "logits");
     let blocks: Vec<_> =
         tape.marks().iter().filter(|(mark, _)| matches!(mark, Mark::Block(_))).map(|m| m.1).collect();
-    for (block, expected) in blocks.iter().zip(expected["blocks_images"].as_array().unwrap()) {
+    let records = expected["blocks_images"].as_array().unwrap();
+    assert_eq!(blocks.len(), records.len(), "{}", case.name);
+    for (block, expected) in blocks.iter().zip(records) {
         checked += precision.checksum(tape.get(*block), expected, expected["name"].as_str().unwrap());
     }
     let (rows, classes) = tape.shape(logits);

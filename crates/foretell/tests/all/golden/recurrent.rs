@@ -41,7 +41,9 @@ fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
     let layers: Vec<_> =
         tape.marks().iter().filter(|(mark, _)| matches!(mark, Mark::Block(_))).map(|m| m.1).collect();
     let mut checked = 0;
-    for (layer, expected) in layers.iter().zip(expected["raw_outputs"].as_array().unwrap()) {
+    let records = expected["raw_outputs"].as_array().unwrap();
+    assert_eq!(layers.len(), records.len(), "{}", case.name);
+    for (layer, expected) in layers.iter().zip(records) {
         checked += precision.checksum(tape.get(*layer), expected, "raw output");
     }
     let ones = vec![S::ONE; tape.data(features).len()];
@@ -70,6 +72,7 @@ fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
     });
     let metrics = &case.expected["metrics"];
     let terms = metrics["hidden_saliency_saliency_pass"]["terms"].as_array().unwrap();
+    assert_eq!(hidden.len(), terms.len(), "{}", case.name);
     for (found, term) in hidden.into_iter().zip(terms) {
         precision.near(found, term["f64"].as_f64().unwrap(), &format!("hidden saliency of {}", term["name"]));
         checked += 1;

@@ -35,7 +35,11 @@ fn run<S: Scalar>(case: &Case, precision: Precision) -> usize {
     let mut checked = 0;
     let state = |mark: &Mark| matches!(mark, Mark::Block(_)) || *mark == Mark::Embedded && !images;
     let states = tape.marks().iter().filter(|(mark, _)| state(mark));
-    for ((_, state), expected) in states.zip(expected["layers"].as_array().unwrap()) {
+    let records = expected["layers"].as_array().unwrap();
+    // The original shows the last state of LLaMA behind its final norm alone, where the output is compared.
+    let hidden = usize::from(case.family() == "llama");
+    assert_eq!(states.clone().count(), records.len() + hidden, "{}", case.name);
+    for ((_, state), expected) in states.zip(records) {
         checked +=
             precision.checksum(tape.get(*state), expected, &format!("{} {}", case.name, expected["name"]));
     }
