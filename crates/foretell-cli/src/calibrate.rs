@@ -81,7 +81,12 @@ fn dry_run(args: &Calibrate, labelled: &Labelled, requests: &[Request], split: &
 }
 
 /// All proxies that score every labelled network.
-fn candidates(args: &Calibrate, labelled: &Labelled, scorer: &Scorer, rows: &[usize]) -> Result<Vec<Candidate>> {
+fn candidates(
+    args: &Calibrate,
+    labelled: &Labelled,
+    scorer: &Scorer,
+    rows: &[usize],
+) -> Result<Vec<Candidate>> {
     let architectures: Vec<_> = rows.iter().map(|row| labelled.architectures[*row].clone()).collect();
     let progress = Progress::new("networks", rows.len() as u64);
     let table = scorer.table(&architectures, &args.scoring.seeds(), &|| progress.step())?;

@@ -47,7 +47,8 @@ impl<P: Clone + Send + 'static> Build<P> for Climber<P> {
 impl<P: Clone + Send> Searcher<P> for Climber<P> {
     fn ask(&mut self, context: &mut dyn SearchContext<P>, rng: &mut Rng) -> Vec<P> {
         let next = |place: usize| {
-            let parent = self.best.as_ref().filter(|_| place.is_multiple_of(2)).map(|(_, point)| point.clone());
+            let parent =
+                self.best.as_ref().filter(|_| place.is_multiple_of(2)).map(|(_, point)| point.clone());
             context.propose(rng, &mut |operators, rng| match &parent {
                 Some(parent) => operators.redraw(parent, Whole::One, &|_| 0.2, rng),
                 None => operators.sample(rng),

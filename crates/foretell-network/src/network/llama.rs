@@ -6,7 +6,6 @@ use crate::architecture::{Architecture, Family, Llama, families};
 use crate::engine::attention::{Attention, Mask};
 use crate::engine::scalar::Scalar;
 
-
 /// See the [module documentation](self).
 pub struct Network;
 

@@ -8,7 +8,6 @@ use crate::architecture::{Architecture, Family, Input, Node, Op, Recipe, Recurre
 use crate::engine::activation::Activation;
 use crate::engine::scalar::Scalar;
 
-
 /// See the [module documentation](self).
 pub struct Network;
 

@@ -9,7 +9,6 @@ use crate::engine::conv2d::Conv2d;
 use crate::engine::relative::Grid;
 use crate::engine::scalar::Scalar;
 
-
 /// See the [module documentation](self).
 pub struct Network;
 

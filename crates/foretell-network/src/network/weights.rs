@@ -109,7 +109,7 @@ impl<S: Scalar> Weights<S> {
     pub fn new(layout: Arc<Layout>, data: Vec<S>) -> Result<Self> {
         if data.len() != layout.len() {
             let message = format!("{} numbers were given, the tensors have {}", data.len(), layout.len());
-            return Err(Error::input("weights", message));
+            return Err(Error::data("weights", message));
         }
         Ok(Weights { layout, data })
     }

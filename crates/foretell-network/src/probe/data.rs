@@ -144,7 +144,7 @@ impl PassResult {
     pub fn check(&self, weights: &AnyWeights) -> Result<()> {
         let layout: &Layout = weights.layout();
         let (tensors, wrong) =
-            (layout.tensors().count(), |message: String| Err(Error::input("result", message)));
+            (layout.tensors().count(), |message: String| Err(Error::data("result", message)));
         let kept = || self.values.iter().chain(&self.value_gradients);
         let known = |mark: &Mark| match mark {
             Mark::Input(param) | Mark::Output(param) | Mark::Normed(param) => param.index() < tensors,

@@ -204,7 +204,7 @@ impl KeptValue {
             true => Ok(KeptValue { numbers, rows, cols }),
             false => {
                 let message = format!("{} numbers are no matrix of {rows} x {cols}", numbers.len());
-                Err(Error::input("value", message))
+                Err(Error::data("value", message))
             }
         }
     }

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 const MAX_README_LINES: usize = 120;
 const COSTS: [Cost; 7] =
     [Cost::Shape, Cost::Weights, Cost::Forward, Cost::Backward, Cost::Passes, Cost::Samples, Cost::Hessian];
-const GENERATED: &str = "<!-- Generated: FORETELL_UPDATE=1 cargo test -p foretell --test all docs::. Do not edit. -->\n";
+const GENERATED: &str =
+    "<!-- Generated: FORETELL_UPDATE=1 cargo test -p foretell --test all docs::. Do not edit. -->\n";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -16,12 +16,7 @@ fn settings(space: &str, algorithm: &str, proxy: &str, budget: u64) -> Settings 
 }
 
 fn run(store: &mut Store, settings: &Settings, name: &str) {
-    StudyBuilder::from(settings.clone())
-        .in_store(store)
-        .name(name)
-        .command("search --here")
-        .run()
-        .unwrap();
+    StudyBuilder::from(settings.clone()).in_store(store).name(name).command("search --here").run().unwrap();
 }
 
 fn report(store: &Store, name: &str) -> Report {

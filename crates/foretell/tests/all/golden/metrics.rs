@@ -244,10 +244,8 @@ pub fn check(case: &Case, precision: Precision) -> usize {
             inputs: Some(inputs),
             ..Options::default()
         };
-        let scorer = Scorer::new(
-            table.iter().map(|(_, request, _)| Request::parse(request).unwrap()),
-            options,
-        );
+        let scorer =
+            Scorer::new(table.iter().map(|(_, request, _)| Request::parse(request).unwrap()), options);
         let scores = scorer.score(&architecture, 0, &mut Workers::default()).scores;
         for (name, entry) in entries {
             let claims: Vec<_> = table.iter().zip(&scores).filter(|((known, ..), _)| known == name).collect();
