@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The most admissible frames a space may have.
-const MAX_HEADS: usize = 1 << 20;
+const MAX_FRAMES: usize = 1 << 20;
 /// The most combinations of frame and row that are checked while building.
 const MAX_WORK: u128 = 10_000_000;
 
@@ -354,9 +354,9 @@ impl Builder<'_> {
     fn frames(&self) -> Result<Vec<Frame>> {
         let (definition, family) = (self.definition, self.family);
         let combinations: u128 = definition.globals.iter().map(|choices| choices.len() as u128).product();
-        if combinations > MAX_HEADS as u128 {
+        if combinations > MAX_FRAMES as u128 {
             let message = format!(
-                "the choices outside the layers combine to {combinations} frames, at most {MAX_HEADS} are handled: fix some of them"
+                "the choices outside the layers have {combinations} combinations; at most {MAX_FRAMES} are handled: fix some of them"
             );
             return Err(Error::parse(&definition.name, message));
         }
@@ -366,7 +366,7 @@ impl Builder<'_> {
         let work = combinations * per_position.max().unwrap_or(1);
         if work > MAX_WORK {
             let message = format!(
-                "the choices combine to {work} pairs of frame and layer, at most {MAX_WORK} are handled: use fewer or coarser choices"
+                "the choices have {work} combinations of globals and layers; at most {MAX_WORK} are handled: use fewer or coarser choices"
             );
             return Err(Error::parse(&definition.name, message));
         }

@@ -85,7 +85,10 @@ impl Proxy for AzNas {
         }
         let expressivity = terms.iter().map(|term| term.value).sum();
         let trainability = trainable.iter().sum::<f64>() / trainable.len() as f64;
-        let complexity = input.subject.flops(Counter::Exact).unwrap_or(0) as f64;
+        let Some(complexity) = input.subject.flops(Counter::Exact) else {
+            return input.undefined(ABOUT, "nobody counted its multiply-adds");
+        };
+        let complexity = complexity as f64;
         Ok(Score::set(vec![expressivity, trainability, complexity], terms))
     }
     fn within(&self, set: &[Vec<f64>]) -> Vec<f64> {

@@ -82,7 +82,7 @@ fn enormous_files_are_refused_before_they_cost_anything() {
             "name = \"a\"\nfamily = \"bert\"\n[fixed]\nnum_heads = 1\nnum_layers = 1\nffn_dim = 4\n[choices]\n\
              hidden_size = { from = 1, to = 60000 }\nvocab_size = { from = 1, to = 60000 }"
                 .into(),
-            "3600000000 heads",
+            "3600000000 combinations",
         ),
         (
             "name = \"a\"\nfamily = \"bert\"\n[fixed]\nhidden_size = 64\nnum_layers = 1024\n[choices]\n\
