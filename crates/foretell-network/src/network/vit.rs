@@ -102,8 +102,8 @@ fn stock_names(tensor: &Tensor) -> Vec<String> {
         };
     }
     vec![match name.as_str() {
-        "cls_token" => "vit.embeddings.cls_token".to_owned(),
-        "pos_embed" => "vit.embeddings.position_embeddings".to_owned(),
+        CLASS => "vit.embeddings.cls_token".to_owned(),
+        POSITIONS => "vit.embeddings.position_embeddings".to_owned(),
         name if name.starts_with("patch_embed") => {
             format!("vit.embeddings.patch_embeddings.projection.{kind}")
         }

@@ -4,6 +4,7 @@
 
 use super::Naming;
 use crate::architecture::{Architecture, Form, Init, Role, Tensor};
+use crate::cancel::checkpoint;
 use crate::engine::matmul::{Mat, MatMut};
 use crate::engine::scalar::Scalar;
 use crate::error::{Error, Result};
@@ -352,6 +353,7 @@ impl<S: Scalar> Supernet<S> {
         let mut rng = self.seed.stream(&tensor.name(), 0);
         let mut data = Vec::with_capacity(rows * cols);
         for i in 0..rows {
+            checkpoint();
             rng.set_stream(i as u64);
             rng.set_word_pos(0);
             data.extend((0..cols).map(|_| S::from_f64(one(tensor.init, &mut rng))));

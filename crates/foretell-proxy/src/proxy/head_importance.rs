@@ -81,14 +81,12 @@ impl Proxy for HeadImportance {
             Ok(if layer.weight.rows() >= self.rows.unwrap_or(ROWS) { layer.saliency() } else { f64::NAN })
         })?;
         let kept: Vec<Term> = score.terms.into_iter().filter(|term| !term.value.is_nan()).collect();
-        if kept.is_empty() {
-            let rows = self.rows.unwrap_or(ROWS);
-            return input.undefined(
-                ABOUT,
-                format!("no matrix has {rows} rows; the option rows sets a smaller number"),
-            );
-        }
-        Ok(Score { notes: score.notes, ..Score::sum(kept) })
+        let rows = self.rows.unwrap_or(ROWS);
+        let empty = kept.is_empty();
+        let note = empty.then(|| {
+            format!("no matrix has {rows} rows, so nothing is summed: set rows to a smaller number")
+        });
+        Ok(Score { notes: score.notes, ..Score::sum(kept) }.note(note))
     }
 }
 
