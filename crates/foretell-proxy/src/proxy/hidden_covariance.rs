@@ -115,7 +115,7 @@ mod tests {
         near(toy.value("hidden-covariance"), half());
         let one = 1.0 + 1e-5f64;
         near(toy.value("hidden-covariance[layer=2]"), -2.0 * (one.ln() + 1.0 / one));
-        assert_eq!(toy.score("hidden-covariance[layer=3]").unwrap_err().kind(), "input");
+        assert_eq!(toy.score("hidden-covariance[layer=3]").unwrap_err().kind(), "option");
     }
 
     /// Two samples, one step, three units: rows (1, 2, 3) and (0, 2, 1) by sample.
