@@ -4,7 +4,7 @@ use crate::args::{Count, assignment};
 use crate::output::{self, grouped, short};
 use foretell::architecture::{Architecture, Counter, Part};
 use foretell::error::{Error, Result};
-use foretell::latency::{self, Latency, Phase};
+use foretell::latency::{self, Care, Latency, Phase};
 use foretell::score::free_memory;
 use foretell::{file, hub, space};
 use serde_json::{Map, Value, json};
@@ -75,7 +75,9 @@ pub fn read(source: &str) -> Result<Vec<Architecture>> {
 fn measured(architecture: &Architecture) -> Result<Vec<(Phase, Latency)>> {
     let phases = [Phase::Prefill, Phase::Decode].into_iter();
     let phases = phases.filter(|phase| *phase == Phase::Prefill || architecture.cache_bytes().is_some());
-    phases.map(|phase| Ok((phase, latency::measure(architecture, phase, free_memory())?))).collect()
+    phases
+        .map(|phase| Ok((phase, latency::measure(architecture, phase, free_memory(), Care::Sittings)?)))
+        .collect()
 }
 
 fn object(architecture: &Architecture, timed: bool) -> Result<Value> {

@@ -1,6 +1,5 @@
 //! Wall time and CPU time of the calling thread.
 
-use super::reference::slowdown;
 use std::time::Instant;
 
 /// Seconds of one run, as the clock on the wall and the scheduler count them.
@@ -10,8 +9,6 @@ pub(super) struct Repeat {
     pub wall: f64,
     /// What this thread spent on a core; `None` where the system does not count it.
     pub cpu: Option<f64>,
-    /// Seconds that a fixed piece of work took beside it; 0 where nobody timed any.
-    pub reference: f64,
 }
 
 impl Repeat {
@@ -23,22 +20,12 @@ impl Repeat {
         }
         let (wall, after) = (start.elapsed().as_secs_f64(), thread_seconds());
         let cpu = before.zip(after).map(|(before, after)| (after - before) / runs as f64);
-        Ok(Repeat { wall: wall / runs as f64, cpu, reference: 0.0 })
+        Ok(Repeat { wall: wall / runs as f64, cpu })
     }
 
-    /// CPU time where it is known, else wall time.
-    pub fn own_seconds(&self) -> f64 {
-        self.cpu.unwrap_or(self.wall)
-    }
-
-    /// The time that counts: what the run would have taken had the core been at full speed.
+    /// The time that counts: CPU time where it is known.
     pub fn seconds(&self) -> f64 {
-        self.own_seconds() / self.slowdown()
-    }
-
-    /// How many times slower than at its best the core was.
-    pub fn slowdown(&self) -> f64 {
-        if self.reference > 0.0 { slowdown(self.reference) } else { 1.0 }
+        self.cpu.unwrap_or(self.wall)
     }
 }
 

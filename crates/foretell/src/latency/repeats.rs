@@ -1,14 +1,12 @@
 //! From repeated runs on a machine that may be busy to the time of a run on a quiet one.
 //!
-//! CPU time leaves out the slices that other processes take. A core that runs slower is seen by a fixed piece of work
-//! timed before and after each repeat ([`super::reference`]), and the repeat's time is divided by its slowdown. What is
-//! left, caches that others have emptied, only ever adds time. Repeats near the quickest form the *low cluster*, and its
-//! median is the result. A repeat is undisturbed if it lies in the cluster, the core was at full speed and its wall time
-//! is its CPU time, give or take a few percent.
+//! CPU time leaves out the slices that other processes take, so it is the time that counts. It cannot see a core that
+//! runs slower or caches that others have emptied; those only ever add time. Repeats near the quickest form the *low
+//! cluster*, and its median is the result. A repeat is undisturbed if it lies in the cluster and its wall time is its
+//! CPU time, give or take a few percent.
 
 use super::Latency;
 use super::clock::Repeat;
-use super::reference::Reference;
 use std::time::Instant;
 
 /// Runs before anything is timed: buffers are allocated, caches warm up.
@@ -27,8 +25,6 @@ const ENOUGH_DISTURBED: usize = 25;
 const SHORTEST: f64 = 5e-4;
 /// How far wall time may exceed CPU time.
 const WAITED: f64 = 1.03;
-/// How many times slower than at its best the core may be.
-const SLOWED: f64 = 1.05;
 /// How far the low cluster reaches above its second quickest repeat.
 const CLUSTER: f64 = 1.05;
 
@@ -37,16 +33,11 @@ pub(super) fn measure<E>(mut run: impl FnMut() -> Result<(), E>) -> Result<Laten
     for _ in 1..WARM_UP {
         run()?;
     }
-    let mut reference = Reference::new();
-    let warm = Repeat::time(1, &mut run)?.own_seconds();
+    let warm = Repeat::time(1, &mut run)?.seconds();
     let runs = (SHORTEST / warm.max(1e-8)).ceil().max(1.0) as usize;
     let (start, mut repeats) = (Instant::now(), Vec::with_capacity(MOST));
-    let mut before = reference.time();
     loop {
-        let repeat = Repeat::time(runs, &mut run)?;
-        let after = reference.time();
-        repeats.push(Repeat { reference: (before + after) / 2.0, ..repeat });
-        before = after;
+        repeats.push(Repeat::time(runs, &mut run)?);
         if finished(&repeats, start.elapsed().as_secs_f64()) {
             return Ok(summary(&repeats));
         }
@@ -76,9 +67,7 @@ impl Low {
         // The quickest alone may be a fluke of the clock.
         let second = sorted.get(1).or(sorted.first()).map_or(0.0, |repeat| repeat.seconds());
         sorted.retain(|repeat| repeat.seconds() <= second * CLUSTER);
-        let waited = |repeat: &Repeat| {
-            repeat.cpu.is_some_and(|cpu| repeat.wall > cpu * WAITED) || repeat.slowdown() > SLOWED
-        };
+        let waited = |repeat: &Repeat| repeat.cpu.is_some_and(|cpu| repeat.wall > cpu * WAITED);
         let undisturbed = sorted.iter().filter(|repeat| !waited(repeat));
         Low {
             undisturbed: undisturbed.map(|repeat| repeat.seconds()).collect(),
@@ -110,7 +99,7 @@ mod tests {
     use super::*;
 
     fn repeat(wall: f64, cpu: f64) -> Repeat {
-        Repeat { wall, cpu: Some(cpu), reference: 0.0 }
+        Repeat { wall, cpu: Some(cpu) }
     }
 
     /// Nine quiet repeats of 100 to 104: all in the cluster, which ends at 101 · 1.05; the fifth is the median.
@@ -160,9 +149,8 @@ mod tests {
     /// Without CPU time the spread decides.
     #[test]
     fn wall_time_alone() {
-        let repeats: Vec<Repeat> = (0..20)
-            .map(|i| Repeat { wall: if i % 2 == 0 { 10.0 } else { 25.0 }, cpu: None, reference: 0.0 })
-            .collect();
+        let repeats: Vec<Repeat> =
+            (0..20).map(|i| Repeat { wall: if i % 2 == 0 { 10.0 } else { 25.0 }, cpu: None }).collect();
         let found = summary(&repeats);
         assert_eq!((found.seconds, found.disturbed, found.quiet), (10.0, 0.5, true));
     }

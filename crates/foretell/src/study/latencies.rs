@@ -10,7 +10,7 @@ use super::answer::{LatencyModel, upper};
 use super::{Settings, Watch};
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};
-use crate::latency::{self, ErrorSummary, Latency, Model, Phase};
+use crate::latency::{self, Care, ErrorSummary, Latency, Model, Phase};
 use crate::space;
 use crate::store::{Measurement, Store, Study};
 use serde_json::{Value, json};
@@ -126,7 +126,9 @@ impl<'s> Latencies<'s> {
         stage: u64,
         predicted: Option<f64>,
     ) -> Result<Latency> {
-        let found = latency::measure(network, phase, self.memory)?;
+        // What a model is fitted to is measured once, what may win in several sittings.
+        let care = if trial.is_some() { Care::Sittings } else { Care::Once };
+        let found = latency::measure(network, phase, self.memory, care)?;
         let mut value = json!(found);
         value["upper"] = json!(found.upper());
         if let Some(predicted) = predicted {
