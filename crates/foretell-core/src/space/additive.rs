@@ -7,6 +7,7 @@ use super::budget::RowCosts;
 use super::distribution::{Cost, Window};
 use super::grid::{Grid, Menu};
 use crate::architecture::{Architecture, Counter, Positions};
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::seed::Seed;
 use rand::RngExt;
@@ -99,7 +100,9 @@ pub(super) fn sums(
 
 /// The costs of every frame that can meet the window, with equal lists of costs shared.
 pub(super) fn plans(grid: &Grid, counter: Counter, window: &Window) -> Vec<Plan> {
+    let cancel = CancelToken::current().unwrap_or_default();
     let plan = |frame: usize| {
+        cancel.leave_if_cancelled();
         let mut costs = RowCosts::new(grid, counter);
         let outside = costs.outside(frame);
         let rows: Vec<_> = (0..grid.frames[frame].menus.len()).map(|p| costs.rows(frame, p)).collect();

@@ -15,7 +15,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("engine", &[]),
     ("network", &["architecture", "cancel", "engine", "error", "file", "seed", "space"]),
     ("probe", &["architecture", "engine", "error", "file", "network", "seed"]),
-    ("space", &["architecture", "catalogue", "error", "file", "seed", "units"]),
+    ("space", &["architecture", "cancel", "catalogue", "error", "file", "seed", "units"]),
     ("proxy", &["architecture", "catalogue", "engine", "error", "network", "probe", "rank", "space"]),
     ("latency", &["architecture", "engine", "error", "network", "probe", "seed", "space"]),
     ("data", &["error", "file", "seed"]),

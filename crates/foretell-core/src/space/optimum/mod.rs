@@ -16,6 +16,7 @@ use super::additive::{Score, plans, sums};
 use super::distribution::Window;
 use super::grid::Grid;
 use crate::architecture::Architecture;
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use chain::Chain;
 use rayon::prelude::*;
@@ -78,7 +79,12 @@ impl Grid {
     ) -> Result<Vec<Chain>> {
         let plans = plans(self, limits.counter, window);
         let sums = sums(self, &plans, score, &|share| progress(SCORING * share))?;
-        Ok(sums.par_iter().filter_map(|sum| Chain::new(sum, window, count)).collect())
+        let cancel = CancelToken::current().unwrap_or_default();
+        let chain = |sum| {
+            cancel.leave_if_cancelled();
+            Chain::new(sum, window, count)
+        };
+        Ok(sums.par_iter().filter_map(chain).collect())
     }
 
     fn too_many(&self, limits: &Limits) -> Error {
@@ -103,6 +109,7 @@ fn best(chains: &[Chain], count: usize) -> Option<Vec<(usize, Found)>> {
     let bottom = chains.iter().map(|chain| chain.floor).fold(f64::INFINITY, f64::min);
     let same = chains.iter().map(|chain| chain.same).fold(0.0, f64::max);
     let work = Work::new(MAX_WAYS);
+    let cancel = CancelToken::current().unwrap_or_default();
     let mut gap = FIRST_GAP * (top - bottom);
     loop {
         // The last threshold lies below everything.
@@ -110,6 +117,7 @@ fn best(chains: &[Chain], count: usize) -> Option<Vec<(usize, Found)>> {
         let threshold = if all { f64::NEG_INFINITY } else { top - gap };
         let worth = |chain: &&Chain| chain.bound >= threshold - same;
         let found = chains.par_iter().filter(worth).map(|chain| {
+            cancel.leave_if_cancelled();
             let found = match line::solve(chain, count) {
                 Some(found) => found,
                 None => solve::solve(chain, count, threshold, &work)?,

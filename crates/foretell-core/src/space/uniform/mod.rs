@@ -14,6 +14,7 @@ use super::additive::{Plan, Score, plans, sums};
 use super::distribution::Cost;
 use super::grid::Grid;
 use crate::architecture::{Architecture, Positions};
+use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use pattern::{Kinds, Pattern};
 use rayon::prelude::*;
@@ -124,7 +125,9 @@ impl<'g> Uniforms<'g> {
         let plans = plans(grid, limits.counter, &window);
         let frames: Vec<usize> = plans.iter().map(|plan| plan.frame).collect();
         let patterns = grid.patterns(&frames);
+        let cancel = CancelToken::current().unwrap_or_default();
         let inside = |plan: &Plan| {
+            cancel.leave_if_cancelled();
             let Some((kinds, pattern)) = patterns.get(&(plan.frame as u32)) else { return Vec::new() };
             let network = |network: u32| {
                 let total = cost(plan, kinds, pattern.rows(network));
@@ -159,7 +162,8 @@ impl<'g> Uniforms<'g> {
 
     /// The score of each network as a sum of gains; an error if it is no sum.
     fn predicted(&self, score: Score) -> Result<Vec<(f64, Uniform)>> {
-        let sums = sums(self.grid, &self.plans, score, &|_| {})?;
+        let cancel = CancelToken::current().unwrap_or_default();
+        let sums = sums(self.grid, &self.plans, score, &|_| cancel.leave_if_cancelled())?;
         let by_frame: FxHashMap<u32, _> = sums.iter().map(|sum| (sum.frame as u32, sum)).collect();
         let predict = |network: &Uniform| {
             let sum = by_frame.get(&network.frame)?;
