@@ -2,7 +2,7 @@
 //!
 //! [`Scalar`] asks for arithmetic, a few functions, one matrix product and the row kernels in which a network spends
 //! the rest of its time. The kernels have plain bodies here; `f32` and `f64` replace them by vectorised ones,
-//! [`Dual`](super::dual::Dual) uses them as they stand.
+//! [`Dual`] uses them as they stand.
 
 use super::blank::Blank;
 use super::dual::Dual;

@@ -257,7 +257,7 @@ impl Architecture {
     /// recurrent        Σ_layers states · layer width
     /// ```
     ///
-    /// Each number takes four bytes. [`network::Decoder`](crate::network::Decoder) holds exactly this.
+    /// Each number takes four bytes. `network::Decoder` holds exactly this.
     pub fn cache_bytes(&self) -> Option<u64> {
         self.family.cache_numbers(self).map(|numbers| 4 * numbers)
     }
