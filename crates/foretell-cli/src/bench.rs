@@ -139,11 +139,8 @@ fn list(folder: &Path, json: bool) -> Result<()> {
         let benchmark = Benchmark::load(folder, &name)?;
         let targets: Vec<&str> =
             benchmark.columns.iter().filter(|c| c.is_label()).map(|c| c.name.as_str()).collect();
-        let families: Vec<String> = benchmark
-            .by_family()
-            .iter()
-            .map(|part| part.architectures[0].family().name().to_owned())
-            .collect();
+        let families: Vec<String> =
+            benchmark.by_family().iter().map(|part| part.architectures[0].family().to_string()).collect();
         if json {
             output::line(json!({"benchmark": name, "networks": benchmark.architectures.len(),
                 "families": families, "targets": targets}));

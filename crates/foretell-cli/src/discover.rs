@@ -40,7 +40,7 @@ impl LabelArgs {
         let rows = part.architectures.iter().zip(&target.values);
         let (architectures, truth) =
             rows.filter_map(|(architecture, value)| Some((architecture.clone(), sign * (*value)?))).unzip();
-        let family = part.architectures[0].family().name().to_owned();
+        let family = part.architectures[0].family().to_string();
         Ok(Labelled { name: part.name.clone(), family, target: target.name.clone(), architectures, truth })
     }
 }

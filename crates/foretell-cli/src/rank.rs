@@ -82,8 +82,8 @@ pub fn run(args: &args::Rank, json: bool) -> Result<u8> {
             output::note(format!("Agreement between the proxies: mean tau {}.", output::decimals(Some(tau))));
         }
         failures.iter().for_each(output::prose);
-        let families: BTreeMap<&str, &dyn Family> =
-            architectures.iter().map(|a| (a.family().name(), a.family() as _)).collect();
+        let families: BTreeMap<String, &dyn Family> =
+            architectures.iter().map(|a| (a.family().to_string(), a.family() as _)).collect();
         if !output::is_quiet() {
             output::line("");
         }
@@ -92,7 +92,7 @@ pub fn run(args: &args::Rank, json: bool) -> Result<u8> {
         {
             if !request.about().trivial {
                 let evidence = crate::search::of_score(family, request, None)?;
-                crate::search::print_evidence(family.name(), request.label(), &evidence);
+                crate::search::print_evidence(&family.to_string(), request.label(), &evidence);
             }
         }
         return Ok(exit_code(&table));

@@ -168,7 +168,7 @@ fn print(architecture: &Architecture, requests: &[Arc<Request>], row: &Row, args
         ));
     }
     if !undefined.is_empty() {
-        output::line(format!("Not defined for {}: {}.", architecture.family().name(), undefined.join(", ")));
+        output::line(format!("Not defined for {}: {}.", architecture.family(), undefined.join(", ")));
     }
     output::line("");
 }

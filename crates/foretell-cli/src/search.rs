@@ -243,8 +243,8 @@ fn print(view: &View, summary: &Study, evidence: &[(String, Vec<Evidence>)]) -> 
     if !output::is_quiet() {
         output::line("");
     }
-    let family = view.settings.space.definition().family.name();
-    evidence.iter().for_each(|(score, rows)| print_evidence(family, score, rows));
+    let family = view.settings.space.definition().family.to_string();
+    evidence.iter().for_each(|(score, rows)| print_evidence(&family, score, rows));
     if view.winner().is_some() {
         print_next(view);
     }

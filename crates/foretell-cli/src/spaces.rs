@@ -33,7 +33,7 @@ fn list(json: bool) -> Result<()> {
             space.definition().about.split_inclusive(". ").next().unwrap_or_default().trim().to_owned();
         rows.push(vec![
             (*name).to_owned(),
-            space.definition().family.name().to_owned(),
+            space.definition().family.to_string(),
             short_size(&*space),
             range,
             about,
@@ -66,10 +66,7 @@ fn show(space: &dyn Space, args: &Spaces, json: bool) -> Result<()> {
     let definition = space.definition();
     output::line(format!(
         "{}  ({})\n{}\n{}\n",
-        definition.name,
-        definition.family.name(),
-        definition.about,
-        definition.paper
+        definition.name, definition.family, definition.about, definition.paper
     ));
     output::line(format!("size          {}", size_text(space)));
     if let Some([params, flops]) = space.extremes() {
@@ -178,7 +175,7 @@ fn describe(space: &dyn Space) -> Value {
     };
     let ranges = space.extremes();
     json!({
-        "space": definition.name, "family": definition.family.name(), "about": definition.about, "paper": definition.paper,
+        "space": definition.name, "family": definition.family.to_string(), "about": definition.about, "paper": definition.paper,
         "size": size, "size_log10": space.ln_size().map(|ln| ln / std::f64::consts::LN_10),
         "params": ranges.map(|r| [r[0].0, r[0].1]), "flops": ranges.map(|r| [r[1].0, r[1].1]),
     })

@@ -27,7 +27,7 @@ pub fn run(args: &Train, json: bool) -> Result<()> {
     if !json {
         output::line(format!(
             "{} {}: {} parameters, {} steps of {} samples",
-            network.family().name(),
+            network.family(),
             network.id(),
             grouped(network.params().total),
             recipe.steps,
@@ -69,7 +69,7 @@ fn plan(network: &Architecture, recipe: &Recipe, folder: &Path, json: bool) {
     }
     output::line(format!(
         "dry run: train would train {} {} ({} parameters) for {} steps of {} samples",
-        network.family().name(),
+        network.family(),
         network.id(),
         grouped(network.params().total),
         recipe.steps,

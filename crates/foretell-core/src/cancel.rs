@@ -1,6 +1,6 @@
 //! Stopping work from another thread.
 //!
-//! A [`CancelToken`] is shared with whoever may stop the work. Work that was started by [`CancelToken::run`] looks at the
+//! A [`CancelToken`] is shared with the code that may stop the work. Work that was started by [`CancelToken::run`] looks at the
 //! token wherever it calls [`checkpoint`]: between the layers of a pass, between candidates, between training steps. It then
 //! unwinds to `run`, which returns [`Error::Cancelled`].
 

@@ -58,7 +58,7 @@ pub enum Error {
     #[error("not a valid {family} architecture: {reason}")]
     Invalid {
         /// The family it was read as.
-        family: &'static str,
+        family: String,
         /// The rule it breaks, with the values.
         reason: String,
     },
@@ -84,7 +84,7 @@ pub enum Error {
     #[error("{family} is not a decoder and has no next token: only its pass over a whole input can be run")]
     NotDecoder {
         /// The network's family.
-        family: &'static str,
+        family: String,
     },
     /// A store that cannot be used as it is.
     #[error("store {}: {reason}", path.display())]

@@ -79,7 +79,7 @@ fn no_images(family: &dyn Family) -> Error {
         "is missing: {} networks read images, and only text is included in the program. Pass --on FOLDER with images, as \
          train/CLASS/*.png and valid/CLASS/*.png (docs/train.md lists all layouts). Spaces whose networks can use the \
          included text: {}",
-        family.name(),
+        family,
         text.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     );
     Error::option("--on", message)

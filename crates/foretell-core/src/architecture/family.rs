@@ -169,6 +169,13 @@ impl Positions {
     }
 }
 
+/// Its name, as messages and tables show it.
+impl std::fmt::Display for dyn Family + '_ {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.card().name)
+    }
+}
+
 impl dyn Family + '_ {
     /// The name in space files.
     pub fn name(&self) -> &'static str {

@@ -163,7 +163,7 @@ impl Architecture {
 
     /// All rules of the family.
     pub fn check(&self) -> Result<()> {
-        let invalid = |reason| Error::Invalid { family: self.family.name(), reason };
+        let invalid = |reason| Error::Invalid { family: self.family.to_string(), reason };
         self.family.check(self).map_err(invalid)?;
         for position in 0..self.positions() {
             self.family.check_position(self, position).map_err(invalid)?;

@@ -1,4 +1,4 @@
-//! What a proxy may ask about a network, whoever built it.
+//! What a proxy may ask about any network, ours or foreign.
 
 use super::{Architecture, Block, Counter, NetworkKind, Params, Tensor};
 

@@ -71,7 +71,7 @@ impl Grid {
         let builder = Builder { definition: &definition, family: definition.family };
         let ruled = definition.family.ffn_and_width(&builder.scratch(builder.deepest()), 0).is_some();
         if definition.min_ffn_ratio.is_some() && !ruled {
-            let message = format!("min_ffn_ratio has no meaning for the {} family", definition.family.name());
+            let message = format!("min_ffn_ratio has no meaning for the {} family", definition.family);
             return Err(Error::parse(definition.name.as_str(), message));
         }
         let frames = builder.frames()?;
@@ -224,7 +224,7 @@ impl Space for Grid {
         };
         let family = self.definition.family;
         if !architecture.family().is(family) {
-            let message = format!("is a {}, the space holds {}", architecture.family().name(), family.name());
+            let message = format!("is a {}, the space holds {}", architecture.family(), family);
             return Err(Error::parse("family", message));
         }
         architecture.check()?;

@@ -161,7 +161,7 @@ impl dyn Space + '_ {
         }
         if limits.counter == Counter::Published && !self.definition().family.has_published_flops() {
             let message =
-                format!("the {} family has no published counter: use exact", self.definition().family.name());
+                format!("the {} family has no published counter: use exact", self.definition().family);
             return Err(Error::parse("flops", message));
         }
         self.feasible(limits)

@@ -24,7 +24,31 @@ impl Model for Network {
         input: &Input<S>,
         tape: &mut Tape<'_, S>,
     ) -> Output {
-        forward(architecture, input, tape)
+        let v = Bert(architecture);
+        let (mut x, batch) = embed(input, tape);
+        x = tape.embedded(x);
+        for i in 0..v.num_layers() as usize {
+            let (at, heads) = ([i, 0], v.num_heads(i) as usize);
+            let head_dim = v.hidden_size() as usize / heads;
+            let attention = Attention { dropout: tape.rate(), ..Attention::new(heads, head_dim, Mask::None) };
+            let qkv = QKV.map(|names| tape.linear(x, names, at));
+            let h = tape.attention(qkv, attention, batch, i);
+            let h = tape.linear(h, MIXED, at);
+            let h = tape.dropout(h);
+            let h = tape.add(h, x);
+            let mixed = tape.layer_norm(h, MIXED_NORM, at, EPS);
+            let h = tape.linear(mixed, FFN_IN, at);
+            let h = tape.activation(h, Activation::Gelu, i);
+            let h = tape.linear(h, FFN_OUT, at);
+            let h = tape.dropout(h);
+            let h = tape.add(h, mixed);
+            x = tape.layer_norm(h, FFN_NORM, at, EPS);
+            x = tape.block(i, x);
+        }
+        let first = tape.mean_rows(x, batch, (0, 1));
+        let pooled = tape.linear(first, POOLER, [0, 0]);
+        let pooled = tape.activate(pooled, Activation::Tanh);
+        Output { features: x, logits: Some(pooled), loss: None }
     }
     fn outputs<S: Scalar>(&self, _: &Architecture, output: Output, _: &mut Tape<'_, S>) -> Value {
         output.features
@@ -32,34 +56,6 @@ impl Model for Network {
     fn stock_names(&self, _: &Architecture, tensor: &Tensor) -> Vec<String> {
         vec![format!("bert.{}", tensor.name())]
     }
-}
-
-fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut Tape<'_, S>) -> Output {
-    let v = Bert(architecture);
-    let (mut x, batch) = embed(input, tape);
-    x = tape.embedded(x);
-    for i in 0..v.num_layers() as usize {
-        let (at, heads) = ([i, 0], v.num_heads(i) as usize);
-        let head_dim = v.hidden_size() as usize / heads;
-        let attention = Attention { dropout: tape.rate(), ..Attention::new(heads, head_dim, Mask::None) };
-        let qkv = QKV.map(|names| tape.linear(x, names, at));
-        let h = tape.attention(qkv, attention, batch, i);
-        let h = tape.linear(h, MIXED, at);
-        let h = tape.dropout(h);
-        let h = tape.add(h, x);
-        let mixed = tape.layer_norm(h, MIXED_NORM, at, EPS);
-        let h = tape.linear(mixed, FFN_IN, at);
-        let h = tape.activation(h, Activation::Gelu, i);
-        let h = tape.linear(h, FFN_OUT, at);
-        let h = tape.dropout(h);
-        let h = tape.add(h, mixed);
-        x = tape.layer_norm(h, FFN_NORM, at, EPS);
-        x = tape.block(i, x);
-    }
-    let first = tape.mean_rows(x, batch, (0, 1));
-    let pooled = tape.linear(first, POOLER, [0, 0]);
-    let pooled = tape.activate(pooled, Activation::Tanh);
-    Output { features: x, logits: Some(pooled), loss: None }
 }
 
 /// The normalised sum of word, segment and position embeddings, and the number of samples.

@@ -36,7 +36,7 @@ impl<'w, S: Scalar> Decoder<'w, S> {
     /// A decoder that has seen nothing. Encoders and vision networks are refused.
     pub fn new(architecture: &'w Architecture, weights: &'w Weights<S>) -> Result<Self> {
         if !architecture.is_decoder() {
-            return Err(Error::NotDecoder { family: architecture.family().name() });
+            return Err(Error::NotDecoder { family: architecture.family().to_string() });
         }
         let vocabulary = architecture.to_json().get("vocab_size").and_then(serde_json::Value::as_u64);
         Ok(Decoder {

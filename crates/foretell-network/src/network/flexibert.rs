@@ -25,33 +25,29 @@ impl Model for Network {
         input: &Input<S>,
         tape: &mut Tape<'_, S>,
     ) -> Output {
-        forward(architecture, input, tape)
-    }
-}
-
-fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut Tape<'_, S>) -> Output {
-    let v = FlexiBert(architecture);
-    let (mut x, batch) = embed(input, tape);
-    if v.embedding_size() != v.h() {
-        x = tape.linear(x, PROJECT, [0, 0]);
-    }
-    x = tape.embedded(x);
-    for i in 0..v.num_layers() as usize {
-        let at = [i, 0];
-        let mixed = mix(&v, i, x, batch, tape);
-        let mut h = tape.linear(mixed, FFN_IN, at);
-        h = tape.activation(h, Activation::Gelu, i);
-        for n in 1..v.ffn(i).count() {
-            h = tape.linear(h, FFN_MID, [i, n - 1]);
-            h = tape.activation(h, Activation::Gelu, i);
+        let v = FlexiBert(architecture);
+        let (mut x, batch) = embed(input, tape);
+        if v.embedding_size() != v.h() {
+            x = tape.linear(x, PROJECT, [0, 0]);
         }
-        h = tape.linear(h, FFN_OUT, at);
-        h = tape.dropout(h);
-        h = tape.add(h, mixed);
-        x = tape.layer_norm(h, FFN_NORM, at, EPS);
-        x = tape.block(i, x);
+        x = tape.embedded(x);
+        for i in 0..v.num_layers() as usize {
+            let at = [i, 0];
+            let mixed = mix(&v, i, x, batch, tape);
+            let mut h = tape.linear(mixed, FFN_IN, at);
+            h = tape.activation(h, Activation::Gelu, i);
+            for n in 1..v.ffn(i).count() {
+                h = tape.linear(h, FFN_MID, [i, n - 1]);
+                h = tape.activation(h, Activation::Gelu, i);
+            }
+            h = tape.linear(h, FFN_OUT, at);
+            h = tape.dropout(h);
+            h = tape.add(h, mixed);
+            x = tape.layer_norm(h, FFN_NORM, at, EPS);
+            x = tape.block(i, x);
+        }
+        Output { features: x, logits: None, loss: None }
     }
-    Output { features: x, logits: None, loss: None }
 }
 
 /// The operation of layer i. A transform is passed on as it is, any other mixer through a dense residual.
@@ -151,7 +147,7 @@ mod tests {
         let run = |input: &Input<f64>, gradients: &mut Weights<f64>| {
             let mut space = Workspace::new();
             let mut tape = Tape::new(&weights, &mut space, true);
-            let features = forward(&architecture, input, &mut tape).features;
+            let features = Network.forward(&architecture, input, &mut tape).features;
             let output = tape.data(features).to_vec();
             let seed = output.iter().map(|y| y * y).collect();
             tape.backward(vec![(features, seed)], Some(gradients), &mut |_, _| {});

@@ -23,7 +23,47 @@ impl Model for Network {
         input: &Input<S>,
         tape: &mut Tape<'_, S>,
     ) -> Output {
-        forward(architecture, input, tape)
+        let v = Gpt2(architecture);
+        let Input::Tokens { ids, batch, labels, .. } = input else { panic!("a GPT-2 decoder reads tokens") };
+        let words = match v.plain() {
+            true => {
+                let table = tape.param(WORDS, [0, 0]);
+                tape.words(ids, table, None)
+            }
+            false => adaptive::embed(&v.adaptive(), ids, tape),
+        };
+        let positions = tape.param(POSITIONS, [0, 0]);
+        let x = tape.add_table(words, positions, *batch);
+        let mut x = tape.dropout(x);
+        x = tape.embedded(x);
+        for i in 0..v.n_layer() as usize {
+            let at = [i, 0];
+            let (heads, causal) =
+                (v.n_head(i) as usize, Mask::Causal { value: if tape.leaking { -MASKED } else { MASKED } });
+            let attention = Attention {
+                dropout: tape.rate(),
+                ..Attention::new(heads, v.d_model() as usize / heads, causal)
+            };
+            let h = tape.layer_norm(x, NORM_1, at, EPS);
+            let qkv = tape.linear(h, QKV, at);
+            let context = tape.self_attention(qkv, attention, *batch, None, i);
+            let out = tape.linear(context, PROJ, at);
+            let out = tape.dropout(out);
+            x = tape.add(x, out);
+            let h = tape.layer_norm(x, NORM_2, at, EPS);
+            let h = tape.linear(h, FC, at);
+            let h = tape.activation(h, Activation::GeluTanh, i);
+            let h = tape.linear(h, FC_PROJ, at);
+            let h = tape.dropout(h);
+            x = tape.add(x, h);
+            x = tape.block(i, x);
+        }
+        let features = tape.layer_norm(x, NORM, [0, 0], EPS);
+        if v.plain() {
+            let table = tape.param(WORDS, [0, 0]);
+            return tape.language_model(features, table, None, labels);
+        }
+        adaptive::softmax(&v.adaptive(), features, labels, tape)
     }
     fn outputs<S: Scalar>(
         &self,
@@ -37,48 +77,6 @@ impl Model for Network {
         let name = tensor.name().trim_start_matches("model.").to_owned();
         if Gpt2(architecture).plain() { name.replace("wte.emb_layers.0.weight", "wte.weight") } else { name }
     }
-}
-
-fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut Tape<'_, S>) -> Output {
-    let v = Gpt2(architecture);
-    let Input::Tokens { ids, batch, labels, .. } = input else { panic!("a GPT-2 decoder reads tokens") };
-    let words = match v.plain() {
-        true => {
-            let table = tape.param(WORDS, [0, 0]);
-            tape.words(ids, table, None)
-        }
-        false => adaptive::embed(&v.adaptive(), ids, tape),
-    };
-    let positions = tape.param(POSITIONS, [0, 0]);
-    let x = tape.add_table(words, positions, *batch);
-    let mut x = tape.dropout(x);
-    x = tape.embedded(x);
-    for i in 0..v.n_layer() as usize {
-        let at = [i, 0];
-        let (heads, causal) =
-            (v.n_head(i) as usize, Mask::Causal { value: if tape.leaking { -MASKED } else { MASKED } });
-        let attention =
-            Attention { dropout: tape.rate(), ..Attention::new(heads, v.d_model() as usize / heads, causal) };
-        let h = tape.layer_norm(x, NORM_1, at, EPS);
-        let qkv = tape.linear(h, QKV, at);
-        let context = tape.self_attention(qkv, attention, *batch, None, i);
-        let out = tape.linear(context, PROJ, at);
-        let out = tape.dropout(out);
-        x = tape.add(x, out);
-        let h = tape.layer_norm(x, NORM_2, at, EPS);
-        let h = tape.linear(h, FC, at);
-        let h = tape.activation(h, Activation::GeluTanh, i);
-        let h = tape.linear(h, FC_PROJ, at);
-        let h = tape.dropout(h);
-        x = tape.add(x, h);
-        x = tape.block(i, x);
-    }
-    let features = tape.layer_norm(x, NORM, [0, 0], EPS);
-    if v.plain() {
-        let table = tape.param(WORDS, [0, 0]);
-        return tape.language_model(features, table, None, labels);
-    }
-    adaptive::softmax(&v.adaptive(), features, labels, tape)
 }
 
 /// Scores of the first cluster from the features of a pass: its words, then one entry for each further cluster.

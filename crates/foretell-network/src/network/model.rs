@@ -128,7 +128,7 @@ pub(super) fn model(architecture: &Architecture) -> &'static dyn CompiledModel {
     let own = |model: &&&'static dyn CompiledModel| model.family().is(architecture.family());
     let found = MODELS.iter().find(own).copied();
     let found = found.or_else(|| BROUGHT.read().expect("no holder panics").iter().find(own).copied());
-    found.unwrap_or_else(|| panic!("family {} has no registered model", architecture.family().name()))
+    found.unwrap_or_else(|| panic!("family {} has no registered model", architecture.family()))
 }
 
 /// Whether an architecture's family says how its networks are run; families that are only counted do not.

@@ -15,40 +15,32 @@ impl Model for Network {
     fn family(&self) -> &'static dyn Family {
         &families::recurrent::Family
     }
+    /// Features are the states 0 of the last layer after every step; the output layer is the embedding.
     fn forward<S: Scalar>(
         &self,
         architecture: &Architecture,
         input: &super::Input<S>,
         tape: &mut Tape<'_, S>,
     ) -> Output {
-        forward(architecture, input, tape)
+        let v = Recurrent(architecture);
+        let super::Input::Tokens { ids, batch, labels, .. } = input else {
+            panic!("a language model reads tokens")
+        };
+        let embedding = tape.param(WORDS, [0, 0]);
+        // The originals look up with padding_idx −1: the last word of the vocabulary is read but not learned.
+        let mut x = tape.words(ids, embedding, Some(v.vocab_size() as u32 - 1));
+        x = tape.embedded(x);
+        let recipe = v.recipe();
+        for i in 0..v.num_layers() {
+            x = layer(&recipe, i as usize, v.layer(i).1 as usize, x, *batch, tape);
+            x = tape.block(i as usize, x);
+        }
+        let bias = tape.param(WORD_BIAS, [0, 0]);
+        tape.language_model(x, embedding, Some(bias), labels)
     }
     fn outputs<S: Scalar>(&self, _: &Architecture, output: Output, _: &mut Tape<'_, S>) -> Value {
         output.features
     }
-}
-
-/// Features are the states 0 of the last layer after every step; the output layer is the embedding.
-fn forward<S: Scalar>(
-    architecture: &Architecture,
-    input: &super::Input<S>,
-    tape: &mut Tape<'_, S>,
-) -> Output {
-    let v = Recurrent(architecture);
-    let super::Input::Tokens { ids, batch, labels, .. } = input else {
-        panic!("a language model reads tokens")
-    };
-    let embedding = tape.param(WORDS, [0, 0]);
-    // The originals look up with padding_idx −1: the last word of the vocabulary is read but not learned.
-    let mut x = tape.words(ids, embedding, Some(v.vocab_size() as u32 - 1));
-    x = tape.embedded(x);
-    let recipe = v.recipe();
-    for i in 0..v.num_layers() {
-        x = layer(&recipe, i as usize, v.layer(i).1 as usize, x, *batch, tape);
-        x = tape.block(i as usize, x);
-    }
-    let bias = tape.param(WORD_BIAS, [0, 0]);
-    tape.language_model(x, embedding, Some(bias), labels)
 }
 
 /// One layer over the whole sequence: its state 0 after every step.

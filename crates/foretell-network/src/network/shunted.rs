@@ -18,61 +18,57 @@ impl Model for Network {
     fn family(&self) -> &'static dyn Family {
         &families::shunted::Family
     }
+    /// Features are the normalised tokens of the last stage; their mean enters the head.
     fn forward<S: Scalar>(
         &self,
         architecture: &Architecture,
         input: &Input<S>,
         tape: &mut Tape<'_, S>,
     ) -> Output {
-        forward(architecture, input, tape)
-    }
-}
-
-/// Features are the normalised tokens of the last stage; their mean enters the head.
-fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut Tape<'_, S>) -> Output {
-    let v = Shunted(architecture);
-    let Input::Images { pixels, batch, .. } = input else { panic!("a vision transformer reads images") };
-    let image = tape.input(pixels, *batch, pixels.len() / batch);
-    let image = tape.embedded(image);
-    let mut x = stem(v, image, *batch, tape);
-    let blocks = (0..NORMS.len()).map(|s| v.depth(s) as usize).sum();
-    let mut block = 0;
-    for (s, norm) in NORMS.into_iter().enumerate() {
-        let (width, side) = (v.width(s) as usize, v.side(s) as usize);
-        if s > 0 {
-            let [merge, norm] = MERGES[s - 1];
-            let halve = Conv2d { outputs: width, stride: 2, ..window(width / 2, 2 * side, 3) };
-            let map = tape.channels_first(x, *batch, 0);
-            let tokens = tape.convolution(map, halve, merge, [0, 0]);
-            x = tape.layer_norm(tokens, norm, [0, 0], EPS);
+        let v = Shunted(architecture);
+        let Input::Images { pixels, batch, .. } = input else { panic!("a vision transformer reads images") };
+        let image = tape.input(pixels, *batch, pixels.len() / batch);
+        let image = tape.embedded(image);
+        let mut x = stem(v, image, *batch, tape);
+        let blocks = (0..NORMS.len()).map(|s| v.depth(s) as usize).sum();
+        let mut block = 0;
+        for (s, norm) in NORMS.into_iter().enumerate() {
+            let (width, side) = (v.width(s) as usize, v.side(s) as usize);
+            if s > 0 {
+                let [merge, norm] = MERGES[s - 1];
+                let halve = Conv2d { outputs: width, stride: 2, ..window(width / 2, 2 * side, 3) };
+                let map = tape.channels_first(x, *batch, 0);
+                let tokens = tape.convolution(map, halve, merge, [0, 0]);
+                x = tape.layer_norm(tokens, norm, [0, 0], EPS);
+            }
+            let stage = Stage {
+                width,
+                side,
+                heads: v.num_heads(s) as usize,
+                reduction: v.sr_ratio(s) as usize,
+                batch: *batch,
+            };
+            for i in 0..v.depth(s) as usize {
+                let at = [s + 1, i];
+                let h = tape.layer_norm(x, NORM_1, at, EPS);
+                let h = stage.attention(h, at, block, tape);
+                let h = tape.drop_path(h, *batch, (block, blocks));
+                x = tape.add(x, h);
+                let h = tape.layer_norm(x, NORM_2, at, EPS);
+                let h = stage.feed_forward(h, at, block, tape);
+                let h = tape.drop_path(h, *batch, (block, blocks));
+                x = tape.add(x, h);
+                x = tape.block(block, x);
+                block += 1;
+            }
+            x = tape.layer_norm(x, norm, [0, 0], EPS);
         }
-        let stage = Stage {
-            width,
-            side,
-            heads: v.num_heads(s) as usize,
-            reduction: v.sr_ratio(s) as usize,
-            batch: *batch,
-        };
-        for i in 0..v.depth(s) as usize {
-            let at = [s + 1, i];
-            let h = tape.layer_norm(x, NORM_1, at, EPS);
-            let h = stage.attention(h, at, block, tape);
-            let h = tape.drop_path(h, *batch, (block, blocks));
-            x = tape.add(x, h);
-            let h = tape.layer_norm(x, NORM_2, at, EPS);
-            let h = stage.feed_forward(h, at, block, tape);
-            let h = tape.drop_path(h, *batch, (block, blocks));
-            x = tape.add(x, h);
-            x = tape.block(block, x);
-            block += 1;
-        }
-        x = tape.layer_norm(x, norm, [0, 0], EPS);
+        let tokens = tape.shape(x).0 / batch;
+        let pooled = tape.mean_rows(x, *batch, (0, tokens));
+        tape.mark(Mark::Pooled, pooled);
+        let logits = tape.linear(pooled, HEAD, [0, 0]);
+        Output { features: x, logits: Some(logits), loss: None }
     }
-    let tokens = tape.shape(x).0 / batch;
-    let pooled = tape.mean_rows(x, *batch, (0, tokens));
-    tape.mark(Mark::Pooled, pooled);
-    let logits = tape.linear(pooled, HEAD, [0, 0]);
-    Output { features: x, logits: Some(logits), loss: None }
 }
 
 /// From the image to the tokens of the first stage: a quarter of its side.

@@ -28,7 +28,42 @@ impl Model for Network {
         input: &Input<S>,
         tape: &mut Tape<'_, S>,
     ) -> Output {
-        forward(architecture, input, tape)
+        let v = TransformerXl(architecture);
+        let Input::Tokens { ids, batch, labels, .. } = input else {
+            panic!("a Transformer-XL decoder reads tokens")
+        };
+        let (tokens, width) = (ids.len() / batch, v.d_model() as usize);
+        let x = adaptive::embed(&v.adaptive(), ids, tape);
+        let mut x = tape.dropout(x);
+        x = tape.embedded(x);
+        let reach = tape.distances(tokens);
+        let distances = tape.input(&sinusoids(reach, width), reach, width);
+        let distances = tape.dropout(distances);
+        for i in 0..v.n_layer() as usize {
+            let at = [i, 0];
+            let heads = v.n_head(i) as usize;
+            let attention = Attention::new(heads, width / heads, Mask::Causal { value: MASKED });
+            let qkv = tape.linear(x, QKV, at);
+            let table = tape.linear(distances, RELATIVE, at);
+            let [content_bias, position_bias] =
+                [CONTENT_BIAS, POSITION_BIAS].map(|name| tape.param(name, at));
+            let relation = Relation { table, content_bias, position_bias };
+            let context = tape.xl_attention(qkv, relation, attention, *batch, i);
+            let out = tape.linear(context, OUT, at);
+            let out = tape.dropout(out);
+            x = tape.add(x, out);
+            x = tape.layer_norm(x, NORM_1, at, EPS);
+            let h = tape.linear(x, FC_1, at);
+            let h = tape.activation(h, Activation::Relu, i);
+            let h = tape.dropout(h);
+            let h = tape.linear(h, FC_2, at);
+            let h = tape.dropout(h);
+            x = tape.add(x, h);
+            x = tape.layer_norm(x, NORM_2, at, EPS);
+            x = tape.block(i, x);
+        }
+        let features = tape.dropout(x);
+        adaptive::softmax(&v.adaptive(), features, labels, tape)
     }
     fn outputs<S: Scalar>(
         &self,
@@ -41,44 +76,6 @@ impl Model for Network {
     fn module_name(&self, _: &Architecture, tensor: &Tensor) -> String {
         tensor.name().trim_start_matches("model.").to_owned()
     }
-}
-
-fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut Tape<'_, S>) -> Output {
-    let v = TransformerXl(architecture);
-    let Input::Tokens { ids, batch, labels, .. } = input else {
-        panic!("a Transformer-XL decoder reads tokens")
-    };
-    let (tokens, width) = (ids.len() / batch, v.d_model() as usize);
-    let x = adaptive::embed(&v.adaptive(), ids, tape);
-    let mut x = tape.dropout(x);
-    x = tape.embedded(x);
-    let reach = tape.distances(tokens);
-    let distances = tape.input(&sinusoids(reach, width), reach, width);
-    let distances = tape.dropout(distances);
-    for i in 0..v.n_layer() as usize {
-        let at = [i, 0];
-        let heads = v.n_head(i) as usize;
-        let attention = Attention::new(heads, width / heads, Mask::Causal { value: MASKED });
-        let qkv = tape.linear(x, QKV, at);
-        let table = tape.linear(distances, RELATIVE, at);
-        let [content_bias, position_bias] = [CONTENT_BIAS, POSITION_BIAS].map(|name| tape.param(name, at));
-        let relation = Relation { table, content_bias, position_bias };
-        let context = tape.xl_attention(qkv, relation, attention, *batch, i);
-        let out = tape.linear(context, OUT, at);
-        let out = tape.dropout(out);
-        x = tape.add(x, out);
-        x = tape.layer_norm(x, NORM_1, at, EPS);
-        let h = tape.linear(x, FC_1, at);
-        let h = tape.activation(h, Activation::Relu, i);
-        let h = tape.dropout(h);
-        let h = tape.linear(h, FC_2, at);
-        let h = tape.dropout(h);
-        x = tape.add(x, h);
-        x = tape.layer_norm(x, NORM_2, at, EPS);
-        x = tape.block(i, x);
-    }
-    let features = tape.dropout(x);
-    adaptive::softmax(&v.adaptive(), features, labels, tape)
 }
 
 /// Scores of the first cluster from the features of a pass: its words, then one entry for each further cluster.

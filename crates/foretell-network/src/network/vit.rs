@@ -22,65 +22,61 @@ impl Model for Network {
         input: &Input<S>,
         tape: &mut Tape<'_, S>,
     ) -> Output {
-        forward(architecture, input, tape)
+        let v = Vit(architecture);
+        let Input::Images { pixels, batch, .. } = input else { panic!("a vision transformer reads images") };
+        let (batch, side, patch) = (*batch, v.image_size() as usize, v.patch_size() as usize);
+        let (grid, eps) = (side / patch, v.eps());
+        let conv = Conv2d {
+            inputs: v.channels() as usize,
+            outputs: v.embed_dim() as usize,
+            size: (side, side),
+            kernel: (patch, patch),
+            stride: patch,
+            padding: 0,
+            groups: 1,
+        };
+        let image = tape.input(pixels, batch, pixels.len() / batch);
+        let image = tape.embedded(image);
+        let mut x = tape.convolution(image, conv, PATCHES, [0, 0]);
+        let class = tape.param(CLASS, [0, 0]);
+        x = tape.prepend(x, class, batch);
+        if v.abs_pos() == 1 {
+            let positions = tape.param(POSITIONS, [0, 0]);
+            x = tape.add_table(x, positions, batch);
+        }
+        let depth = v.depth() as usize;
+        for i in 0..depth {
+            let at = [i, 0];
+            let heads = v.num_heads(i) as usize;
+            let attention = Attention::new(heads, v.q(i) as usize / heads, Mask::None);
+            let relative = (v.relative_position() == 1).then(|| {
+                let max = v.max_relative_position() as usize;
+                (Grid { rows: grid, cols: grid, class: true, max }, TABLES.map(|name| tape.param(name, at)))
+            });
+            let h = tape.layer_norm(x, NORM_1, at, eps);
+            let qkv = tape.linear(h, QKV, at);
+            let context = tape.self_attention(qkv, attention, batch, relative, i);
+            let out = tape.linear(context, PROJ, at);
+            let out = tape.drop_path(out, batch, (i, depth));
+            x = tape.add(x, out);
+            let h = tape.layer_norm(x, NORM_2, at, eps);
+            let h = tape.linear(h, FC1, at);
+            let h = tape.activation(h, Activation::Gelu, i);
+            let h = tape.linear(h, FC2, at);
+            let h = tape.drop_path(h, batch, (i, depth));
+            x = tape.add(x, h);
+            x = tape.block(i, x);
+        }
+        let tokens = grid * grid + 1;
+        let features = tape.layer_norm(x, NORM, [0, 0], eps);
+        let pooled = tape.mean_rows(features, batch, if v.pooling() == 0 { (1, tokens) } else { (0, 1) });
+        tape.mark(Mark::Pooled, pooled);
+        let logits = tape.linear(pooled, HEAD, [0, 0]);
+        Output { features, logits: Some(logits), loss: None }
     }
     fn stock_names(&self, _: &Architecture, tensor: &Tensor) -> Vec<String> {
         stock_names(tensor)
     }
-}
-
-fn forward<S: Scalar>(architecture: &Architecture, input: &Input<S>, tape: &mut Tape<'_, S>) -> Output {
-    let v = Vit(architecture);
-    let Input::Images { pixels, batch, .. } = input else { panic!("a vision transformer reads images") };
-    let (batch, side, patch) = (*batch, v.image_size() as usize, v.patch_size() as usize);
-    let (grid, eps) = (side / patch, v.eps());
-    let conv = Conv2d {
-        inputs: v.channels() as usize,
-        outputs: v.embed_dim() as usize,
-        size: (side, side),
-        kernel: (patch, patch),
-        stride: patch,
-        padding: 0,
-        groups: 1,
-    };
-    let image = tape.input(pixels, batch, pixels.len() / batch);
-    let image = tape.embedded(image);
-    let mut x = tape.convolution(image, conv, PATCHES, [0, 0]);
-    let class = tape.param(CLASS, [0, 0]);
-    x = tape.prepend(x, class, batch);
-    if v.abs_pos() == 1 {
-        let positions = tape.param(POSITIONS, [0, 0]);
-        x = tape.add_table(x, positions, batch);
-    }
-    let depth = v.depth() as usize;
-    for i in 0..depth {
-        let at = [i, 0];
-        let heads = v.num_heads(i) as usize;
-        let attention = Attention::new(heads, v.q(i) as usize / heads, Mask::None);
-        let relative = (v.relative_position() == 1).then(|| {
-            let max = v.max_relative_position() as usize;
-            (Grid { rows: grid, cols: grid, class: true, max }, TABLES.map(|name| tape.param(name, at)))
-        });
-        let h = tape.layer_norm(x, NORM_1, at, eps);
-        let qkv = tape.linear(h, QKV, at);
-        let context = tape.self_attention(qkv, attention, batch, relative, i);
-        let out = tape.linear(context, PROJ, at);
-        let out = tape.drop_path(out, batch, (i, depth));
-        x = tape.add(x, out);
-        let h = tape.layer_norm(x, NORM_2, at, eps);
-        let h = tape.linear(h, FC1, at);
-        let h = tape.activation(h, Activation::Gelu, i);
-        let h = tape.linear(h, FC2, at);
-        let h = tape.drop_path(h, batch, (i, depth));
-        x = tape.add(x, h);
-        x = tape.block(i, x);
-    }
-    let tokens = grid * grid + 1;
-    let features = tape.layer_norm(x, NORM, [0, 0], eps);
-    let pooled = tape.mean_rows(features, batch, if v.pooling() == 0 { (1, tokens) } else { (0, 1) });
-    tape.mark(Mark::Pooled, pooled);
-    let logits = tape.linear(pooled, HEAD, [0, 0]);
-    Output { features, logits: Some(logits), loss: None }
 }
 
 /// transformers keeps queries, keys and values apart.

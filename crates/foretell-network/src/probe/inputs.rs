@@ -188,7 +188,7 @@ fn given<S: Scalar>(architecture: &Architecture, given: &Inputs, pass: &Pass) ->
         if given.pixels.len() != given.batch * size {
             return wrong(format!(
                 "a {} of {channels} x {side} x {side} pixels reads {} numbers for {} images; there are {}",
-                architecture.family().name(),
+                architecture.family(),
                 given.batch * size,
                 given.batch,
                 given.pixels.len()

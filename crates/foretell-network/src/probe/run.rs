@@ -267,7 +267,7 @@ fn differentiated<S: Scalar>(
 ) -> Result<(S, Value, Vec<S>)> {
     let (architecture, loss) = (setting.architecture, natural(pass.loss, setting.architecture));
     let without = |what: &str| {
-        let message = format!("{what}; a {} network has none", architecture.family().name());
+        let message = format!("{what}; a {} network has none", architecture.family());
         Err(Error::option("loss", message))
     };
     if loss == Loss::CrossEntropy {

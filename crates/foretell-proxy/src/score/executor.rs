@@ -24,7 +24,7 @@ impl Batch<'_> {
 }
 
 /// Who scores a batch: threads of this process unless another is given. Rows are functions of the candidate and the
-/// seeds, so whoever computes them, and in which order, changes no result.
+/// seeds, so it does not matter who computes them, or in which order.
 pub trait Executor: Send + Sync {
     /// Scores every candidate and tells `each` its index and row as it comes: in any order, more than once if need be.
     /// `each` says whether to go on.

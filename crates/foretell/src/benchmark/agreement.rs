@@ -126,7 +126,7 @@ pub fn evaluate(
     proxies.sort_by(|a, b| b.kendall.unwrap_or(-2.0).total_cmp(&a.kendall.unwrap_or(-2.0)));
     Ok(Report {
         benchmark: benchmark.name.clone(),
-        family: benchmark.architectures.first().map_or(String::new(), |a| a.family().name().to_owned()),
+        family: benchmark.architectures.first().map_or(String::new(), |a| a.family().to_string()),
         target: target.name.clone(),
         lower_is_better: target.lower_is_better,
         n: labelled.len(),

@@ -237,9 +237,9 @@ impl Benchmark {
 
     /// The benchmark split by family, for rankings that compare like with like.
     pub fn by_family(&self) -> Vec<Self> {
-        let mut parts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let mut parts: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (row, architecture) in self.architectures.iter().enumerate() {
-            parts.entry(architecture.family().name()).or_default().push(row);
+            parts.entry(architecture.family().to_string()).or_default().push(row);
         }
         parts.values().map(|rows| self.select(rows)).collect()
     }

@@ -57,29 +57,31 @@ impl Hints {
     }
 }
 
+/// Columns that tell a kind of table, and the preset that reads it. The first that fits counts.
+const KINDS: [(&[&str], &str); 9] = [
+    (&["nodes"], "nasbench-nlp"),
+    (&["operation_type"], "flexibert"),
+    (&["base_dim", "sr_ratio"], "shunted"),
+    (&["base_dim"], "pit-ti"),
+    (&["mlp_ratio"], "autoformer-tiny"),
+    (&["qkv_rank"], "lonas-llama"),
+    (&["model_dim"], DECODERS[0]),
+    (&["d_model"], DECODERS[0]),
+    (&["ffn_dim", "num_layers"], "bert"),
+];
+/// Presets whose tables have the same columns: the backbone or the name of the table tells them apart.
+const DECODERS: [&str; 2] = ["gpt2", "transformer-xl"];
+
 /// The preset whose family a row's columns describe.
 fn detect(row: &Map<String, Value>, hints: &Hints) -> Result<&'static str> {
-    let has = |key: &str| row.contains_key(key);
-    let backbone = row.get("backbone").and_then(Value::as_str).unwrap_or(&hints.folder);
-    Ok(match () {
-        () if has("nodes") => "nasbench-nlp",
-        () if has("operation_type") => "flexibert",
-        () if has("base_dim") && has("sr_ratio") => "shunted",
-        () if has("base_dim") => "pit-ti",
-        () if has("mlp_ratio") => "autoformer-tiny",
-        () if has("qkv_rank") => "lonas-llama",
-        () if (has("model_dim") || has("d_model"))
-            && backbone.replace('_', "-").contains("transformer-xl") =>
-        {
-            "transformer-xl"
-        }
-        () if has("model_dim") || has("d_model") => "gpt2",
-        () if has("ffn_dim") && has("num_layers") => "bert",
-        () => {
-            let message = "has no 'space', and its columns are those of no known kind of table";
-            return Err(Error::data("", message));
-        }
-    })
+    let fits = |(columns, _): &&(&[&str], &str)| columns.iter().all(|column| row.contains_key(*column));
+    let Some((_, preset)) = KINDS.iter().find(fits) else {
+        let message = "has no 'space', and its columns are those of no known kind of table";
+        return Err(Error::data("", message));
+    };
+    let backbone = row.get("backbone").and_then(Value::as_str).unwrap_or(&hints.folder).replace('_', "-");
+    let said = DECODERS.iter().rev().find(|name| DECODERS.contains(preset) && backbone.contains(**name));
+    Ok(said.unwrap_or(preset))
 }
 
 /// The architecture that a row describes.
@@ -150,7 +152,7 @@ fn counted_as(row: &Map<String, Value>, architecture: &Architecture) -> Option<A
         return None;
     }
     let mut object = architecture.to_json();
-    object.insert("family".into(), "transformer-xl".into());
+    object.insert("family".into(), DECODERS[1].into());
     let other = space::read_architecture(&Value::Object(object)).ok()?;
     (other.params().part(Part::Attention) == attention).then_some(other)
 }

@@ -89,9 +89,9 @@ fn text(export: &Export, about: &str, code: &str) -> String {
         "# {} {}\n\nA network of the family {}. {state}\n\n{about}\n\n```python\n{code}\n```\n\n{train}\
          | | |\n|---|---|\n| parameters | {} |\n{parts}| multiply-adds for one input | {flops} |\n| id | {} |\n{origin}\
          \n`architecture.json` describes it whole; `foretell score architecture.json` reads it.\n",
-        a.family().name(),
+        a.family(),
         a.id(),
-        a.family().name(),
+        a.family(),
         params.total,
         a.id()
     )

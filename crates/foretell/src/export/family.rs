@@ -58,7 +58,10 @@ pub(super) fn of(architecture: &Architecture) -> Result<&'static dyn ExportedFam
     let own = |known: &&'static dyn ExportedFamily| known.family().is(architecture.family());
     let found = FAMILIES.iter().copied().find(|known| own(known));
     found.or_else(|| BROUGHT.read().expect("no holder panics").iter().copied().find(own)).ok_or_else(|| {
-        Error::option(architecture.family().name(), "has no layers in Python; it can be exported as json")
+        Error::option(
+            architecture.family().to_string(),
+            "has no layers in Python; it can be exported as json",
+        )
     })
 }
 

@@ -24,7 +24,7 @@ impl Format for Timm {
         let source = family.source();
         if source.kind != NetworkKind::Vision {
             let message =
-                format!("holds vision transformers, not {}: take huggingface or pytorch", a.family().name());
+                format!("holds vision transformers, not {}: take huggingface or pytorch", a.family());
             return Err(Error::option("timm", message));
         }
         let mut files = vec![

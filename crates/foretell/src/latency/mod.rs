@@ -50,7 +50,7 @@ impl Phase {
     pub fn check(self, architecture: &Architecture) -> Result<()> {
         match self {
             Phase::Decode if !architecture.is_decoder() => {
-                Err(Error::NotDecoder { family: architecture.family().name() })
+                Err(Error::NotDecoder { family: architecture.family().to_string() })
             }
             _ => Ok(()),
         }
@@ -152,7 +152,7 @@ fn prefill(architecture: &Architecture, input: &Input<f32>, weights: &Weights<f3
 
 fn decode(architecture: &Architecture, input: &Input<f32>, weights: &Weights<f32>) -> Result<Latency> {
     let Input::Tokens { ids, .. } = input else {
-        return Err(Error::NotDecoder { family: architecture.family().name() });
+        return Err(Error::NotDecoder { family: architecture.family().to_string() });
     };
     let mut decoder = Decoder::new(architecture, weights)?;
     let (last, prompt) = ids.split_last().ok_or_else(|| Error::option("tokens", "the context has none"))?;

@@ -12,7 +12,7 @@ impl Subject<'_> {
         if self.evidence.is_empty() {
             return None;
         }
-        let family = self.space.definition().family.name();
+        let family = self.space.definition().family.to_string();
         let mut html = String::new();
         for (score, tables) in self.evidence {
             if tables.iter().all(|table| table.agreement.is_none()) {

@@ -175,7 +175,7 @@ impl Settings {
             || self.objectives.contains(&Objective::Cache);
         let sample = self.space.sample(&mut crate::seed::Seed(0).stream("sample", 0));
         if decodes && sample.cache_bytes().is_none() {
-            let family = self.space.definition().family.name();
+            let family = self.space.definition().family;
             let message =
                 format!("{family} networks are no decoders: they have no further token and no cache");
             return Err(Error::option(self.space.name(), message));

@@ -11,7 +11,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
-    /// The next token, for decoders and recurrent cells. Every sample starts afresh: nothing is carried over from the
+    /// The next token, for decoders and recurrent cells. Every sample starts from nothing: no state is carried over from the
     /// one before.
     Language,
     /// Hidden tokens, for encoders (BERT): of a fixed number per sample, 80 % are replaced by the mask, 10 % by any
@@ -29,7 +29,7 @@ impl Task {
     pub fn usual(architecture: &Architecture) -> Result<Self> {
         if let Some(reason) = architecture.family().untrainable() {
             return Err(Error::option(
-                architecture.family().name(),
+                architecture.family().to_string(),
                 format!("cannot be trained here: {reason}"),
             ));
         }
@@ -48,7 +48,7 @@ impl Task {
             (Some(task), usual) if task == usual => Ok(task),
             (Some(Task::Replaced), Task::Masked) => Ok(Task::Replaced),
             (Some(task), _) => {
-                let message = format!("a {} network cannot learn {task:?}", architecture.family().name());
+                let message = format!("a {} network cannot learn {task:?}", architecture.family());
                 Err(Error::option("recipe, task", message))
             }
         }
@@ -74,5 +74,5 @@ pub fn fit(architecture: &Architecture, data: &Data) -> Result<Architecture> {
 }
 
 fn mismatch(data: &str, architecture: &Architecture, reads: &str) -> Error {
-    Error::option("data", format!("is {data}; a {} network reads {reads}", architecture.family().name()))
+    Error::option("data", format!("is {data}; a {} network reads {reads}", architecture.family()))
 }

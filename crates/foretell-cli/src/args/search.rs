@@ -1,0 +1,74 @@
+//! Arguments of search and algorithms.
+
+use super::value::{duration, number, shard};
+use super::{EvaluateArgs, LimitArgs};
+use clap::Args;
+use foretell::study::Shard;
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub struct Search {
+    /// Space to search: name of a preset, or a space file (.toml). Default: autoformer-tiny with at most 6M parameters,
+    /// unless --max-params or --min-params is given.
+    #[arg(long)]
+    pub space: Option<String>,
+    /// Proxy to maximise, with options in brackets, or @FILE to read it from a file. nsc uses only the shape and takes
+    /// microseconds; dss++ is the score of T-Razor and takes a forward and a backward pass per candidate. See foretell
+    /// proxies and docs/benchmarks.md.
+    #[arg(long, default_value = "nsc", allow_hyphen_values = true)]
+    pub proxy: String,
+    /// Search algorithm, with options in brackets, e.g. block-wise[population=50,steps=160]. Default: auto, which is dp
+    /// (the exact optimum) if the score is a sum over layers, pareto for several objectives, and memetic otherwise. See
+    /// foretell algorithms.
+    #[arg(long)]
+    pub algorithm: Option<String>,
+    /// Objective; repeat the option for several. proxy and the names of other proxies are maximised; params, flops,
+    /// memory, cache, latency and token-latency are minimised. Default: proxy.
+    #[arg(long = "objective", value_name = "OBJECTIVE")]
+    pub objectives: Vec<String>,
+    /// Number of candidates to score. Default: as many as the algorithm plans.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub budget: Option<u64>,
+    /// Seed of all random draws.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Number of draws of weights and inputs that a score is averaged over, if it depends on them.
+    #[arg(long, default_value_t = foretell::study::SEEDS, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub seeds: u64,
+    /// Study database (SQLite). Default: FORETELL_STORE, else foretell.db.
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<PathBuf>,
+    /// Name of the study. Default: derived from the settings; the same settings get the same name.
+    #[arg(long, value_name = "STUDY")]
+    pub name: Option<String>,
+    /// Maximum memory of a forward and backward pass of one input in f32, e.g. 200M.
+    #[arg(long, value_name = "BYTES", value_parser = number)]
+    pub max_memory: Option<u64>,
+    /// Maximum memory of the keys and values of a whole context in f32, e.g. 20M; decoders only.
+    #[arg(long, value_name = "BYTES", value_parser = number)]
+    pub max_cache: Option<u64>,
+    /// Maximum time of a pass over one whole input on one thread of this machine, e.g. 20ms. Predicted by a model that is
+    /// fitted to measurements; a candidate is measured before it can win.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub max_latency: Option<f64>,
+    /// Maximum time of one further token after a whole context, with cached keys and values, on one thread of this
+    /// machine, e.g. 2ms; decoders only.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub max_token_latency: Option<f64>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    /// Run one shard of the search as a separate study, for job arrays: 3/16 is the third of sixteen. See foretell merge.
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub shard: Option<Shard>,
+    /// Check everything and print what would be done; change nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub evaluator: EvaluateArgs,
+}
+
+#[derive(Args)]
+pub struct Algorithms {
+    /// Name of an algorithm. Default: list all.
+    pub algorithm: Option<String>,
+}

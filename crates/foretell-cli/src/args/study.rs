@@ -1,0 +1,131 @@
+//! Arguments of the commands that read a study.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub struct StoreArgs {
+    /// Study database (SQLite). Default: FORETELL_STORE, else foretell.db.
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Studies {
+    #[command(subcommand)]
+    pub command: Option<StudiesCommand>,
+    /// Study database (SQLite). Default: FORETELL_STORE, else foretell.db.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub store: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+pub enum StudiesCommand {
+    /// Delete a study with its trials, evaluations, measurements and answer.
+    Delete(DeleteStudy),
+}
+
+#[derive(Args)]
+pub struct DeleteStudy {
+    /// Name of a study; see foretell studies.
+    pub name: String,
+    /// Delete without asking; required if stdin is not a terminal.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+#[derive(Args)]
+pub struct Best {
+    /// Name of a study; see foretell studies.
+    pub study: String,
+    /// Number of candidates, the winner first.
+    #[arg(short, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub n: u64,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Args)]
+pub struct Front {
+    /// Name of a study; see foretell studies.
+    pub study: String,
+    /// Number of candidates, best in the first objective first. Default: 20 as a table, all as JSON.
+    #[arg(short, value_parser = clap::value_parser!(u64).range(1..))]
+    pub n: Option<u64>,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Args)]
+pub struct Shown {
+    /// Name of a study; see foretell studies.
+    pub study: String,
+    /// Number of candidates, best first.
+    #[arg(short, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    pub n: u64,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Args)]
+pub struct Report {
+    /// Name of a study; see foretell studies.
+    pub study: String,
+    /// Page to write. Default: STUDY.html in the current folder.
+    #[arg(short, long, value_name = "FILE.html")]
+    pub output: Option<PathBuf>,
+    /// Folder to also write the charts to: front.svg, history.svg, agreement.svg, network.svg.
+    #[arg(long, value_name = "FOLDER")]
+    pub svg: Option<PathBuf>,
+    /// Result of foretell verify (FOLDER/verification.json), to add as a section with a chart.
+    #[arg(long, value_name = "FILE")]
+    pub verification: Option<PathBuf>,
+    /// Overwrite files that are not reports.
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Args)]
+pub struct Export {
+    /// Name of a study, JSON file of an architecture, Hugging Face folder, or - for standard input.
+    #[arg(value_name = "STUDY|ARCH.json")]
+    pub source: String,
+    /// Folder to write. It is written completely or not at all.
+    #[arg(long, value_name = "DIR")]
+    pub to: PathBuf,
+    /// Format: huggingface (a folder for AutoModel.from_pretrained), pytorch (one plain file), timm (a registered vision
+    /// transformer) or json (only the architecture).
+    #[arg(long, default_value = "huggingface", value_name = "FORMAT")]
+    pub target: String,
+    /// Number of the trial to export. Default: the winner.
+    #[arg(long, value_name = "N")]
+    pub trial: Option<u64>,
+    /// Seed of the weights; foretell score draws the same weights with this seed.
+    #[arg(long, default_value_t = 0, conflicts_with = "no_weights")]
+    pub seed: u64,
+    /// Write only code and configuration.
+    #[arg(long)]
+    pub no_weights: bool,
+    /// Replace an earlier export.
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Args)]
+pub struct Repair {
+    /// Damaged store.
+    pub file: PathBuf,
+}
+
+#[derive(Args)]
+pub struct Merge {
+    /// Store to merge into; it is created if it does not exist.
+    pub into: PathBuf,
+    /// Stores to read from; they are not changed.
+    #[arg(required = true)]
+    pub from: Vec<PathBuf>,
+}
