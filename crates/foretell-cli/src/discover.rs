@@ -65,7 +65,7 @@ fn one(args: &Discover, labelled: &Labelled, json: bool) -> Result<()> {
         return dry_run(args, labelled, &plan, &file, json);
     }
     output::detail(format!("statistics are stored in {}", file.display()));
-    let memory = scoring::memory();
+    let memory = foretell::score::pass_memory();
     let progress = Progress::new("networks", labelled.architectures.len() as u64);
     let options = Options { memory, ..Options::default() };
     let statistics =

@@ -30,6 +30,9 @@ pub struct Failed<'a> {
 impl Failed<'_> {
     /// Reports an error.
     pub fn report(&self, error: &Error) -> ExitCode {
+        if matches!(error, Error::Cancelled) && interrupt::asked() {
+            interrupt::wait_for_end();
+        }
         let code = exit_code(error);
         let message = match self.advice(error) {
             Some(advice) => format!("{}; {advice}", self.message(error)),
@@ -55,6 +58,11 @@ impl Failed<'_> {
                 Some(format!("foretell repair {} copies what is intact into a new store", path.display()))
             }
             Error::Exists { .. } if self.has("force") => Some("--force replaces it".to_owned()),
+            Error::Memory { .. } if self.has("max-memory") => Some(
+                "the candidate is not stored: --max-memory limits the candidates, and the same command resumes the search"
+                    .to_owned(),
+            ),
+            Error::NotEvaluated { .. } => Some("the same command resumes the search".to_owned()),
             Error::Interrupted { .. } => Some("the same command resumes it".to_owned()),
             Error::Read { path, .. } if *path == studies::path(self.store) => store(),
             Error::Store { .. } | Error::StoreVersion { .. } => store(),

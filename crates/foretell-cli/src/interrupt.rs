@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: a command ends at once and says what is stored, or finishes its step first.
+//! Ctrl-C, SIGTERM, SIGHUP and SIGQUIT: a command ends at once and says what is stored, or finishes its step first.
 
 use crate::output;
 use std::io::IsTerminal;
@@ -12,7 +12,7 @@ static PATIENT: AtomicBool = AtomicBool::new(false);
 /// The exit code that a signal asks for; 0 before there was one.
 static ASKED: AtomicU8 = AtomicU8::new(0);
 
-/// Handles both signals from now on. It must run before any other thread is started.
+/// Handles these signals from now on. It must run before any other thread is started.
 pub fn install() {
     #[cfg(unix)]
     end_when_terminated();
@@ -42,6 +42,13 @@ pub fn code() -> u8 {
     ASKED.load(Ordering::SeqCst).max(1)
 }
 
+/// Waits while the thread that handles the signal ends the program.
+pub fn wait_for_end() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
+
 fn signalled(why: &str, code: u8) {
     let again = ASKED.swap(code, Ordering::SeqCst) > 0;
     if PATIENT.load(Ordering::SeqCst) && !again {
@@ -58,18 +65,39 @@ fn signalled(why: &str, code: u8) {
     std::process::exit(code.into())
 }
 
-/// Job schedulers and containers end programs by a signal that a first process would ignore.
+/// Job schedulers, containers and closing terminals end programs by signals, which a first process would ignore.
 #[cfg(unix)]
 fn end_when_terminated() {
     use nix::sys::signal::{SigSet, Signal};
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGTERM);
-    // Blocked before any other thread is there, so that only this one gets it.
+    signals.add(Signal::SIGQUIT);
+    if !hangups_are_ignored() {
+        signals.add(Signal::SIGHUP);
+    }
+    // Blocked before any other thread is there, so that only this one gets them.
     if signals.thread_block().is_ok() {
         std::thread::spawn(move || {
-            while signals.wait().is_ok() {
-                signalled("terminated", 143);
+            while let Ok(signal) = signals.wait() {
+                let (why, code) = match signal {
+                    Signal::SIGHUP => ("the terminal was closed", 129),
+                    Signal::SIGQUIT => ("quit", 131),
+                    _ => ("terminated", 143),
+                };
+                signalled(why, code);
             }
         });
+    }
+}
+
+/// Whether the program was started by nohup or alike, and goes on when its terminal is closed.
+#[cfg(unix)]
+fn hangups_are_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    match mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()) {
+        Some(mask) => mask & 1 == 1,
+        // Where the system does not say: nohup redirects the output of a terminal.
+        None => !std::io::stdout().is_terminal(),
     }
 }

@@ -6,7 +6,7 @@ use foretell::error::{Error, Result};
 use foretell::file;
 use foretell::probe::Inputs;
 use foretell::proxy::{self, Request};
-use foretell::score::{Cache, Options, Precision, Source, free_memory};
+use foretell::score::{Cache, Options, Precision, Source, pass_memory};
 use std::path::{Path, PathBuf};
 
 /// The weights of a model's folder.
@@ -110,7 +110,7 @@ impl ScoringArgs {
             },
             weights,
             inputs: self.inputs.as_deref().map(Inputs::read).transpose()?,
-            memory: memory(),
+            memory: pass_memory(),
             cache: None,
             ..Options::default()
         })
@@ -135,9 +135,4 @@ impl ScoringArgs {
 /// The file that caches scores.
 pub fn cache_file(folder: Option<&Path>) -> Option<PathBuf> {
     Some(places::cache(folder)?.join("scores.jsonl"))
-}
-
-/// The memory that one pass may take: an equal share for each thread.
-pub fn memory() -> Option<u64> {
-    free_memory().map(|bytes| bytes / rayon::current_num_threads() as u64)
 }

@@ -26,7 +26,7 @@ pub fn run(args: &Search, json: bool) -> Result<u8> {
     let settings = settings(args)?;
     let path = studies::path(args.store.as_deref());
     // Scores are not taken from the cache: it does not hold the contributions of single blocks.
-    let options = Options { memory: crate::scoring::memory(), ..Options::default() };
+    let options = Options { memory: foretell::score::pass_memory(), ..Options::default() };
     if args.dry_run {
         return plan(args, &settings, options, &path, json).map(|()| 0);
     }

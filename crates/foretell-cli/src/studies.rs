@@ -329,7 +329,7 @@ pub fn repair(args: &Repair, json: bool) -> Result<()> {
 pub fn merge(args: &Merge, json: bool) -> Result<()> {
     let mut into = Store::open(&args.into)?;
     let from = args.from.iter().map(|path| Store::read(path)).collect::<Result<Vec<_>>>()?;
-    let options = || Options { memory: crate::scoring::memory(), ..Options::default() };
+    let options = || Options { memory: foretell::score::pass_memory(), ..Options::default() };
     let done = study::merge(&mut into, &from, options)?;
     if json {
         for merged in done {

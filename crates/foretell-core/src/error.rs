@@ -124,6 +124,12 @@ pub enum Error {
         /// The machine it runs on.
         host: String,
     },
+    /// An evaluation that the machine ended; it says nothing about the network.
+    #[error("the candidate was not evaluated: {reason}; nothing is stored of it, and a resumed study evaluates it again")]
+    NotEvaluated {
+        /// What happened.
+        reason: String,
+    },
     /// A training run whose numbers left the finite ones.
     #[error("training diverged at step {step}: {what}; lower the rate, warm up longer, or clip")]
     Diverged {
@@ -192,6 +198,7 @@ impl Error {
             Error::Corrupt { .. } => "store-corrupt",
             Error::StoreVersion { .. } => "store-version",
             Error::Busy { .. } => "busy",
+            Error::NotEvaluated { .. } => "not-evaluated",
             Error::Diverged { .. } => "diverged",
             Error::Interrupted { .. } => "interrupted",
             Error::Cancelled => "cancelled",
@@ -199,6 +206,24 @@ impl Error {
             Error::Degenerate { .. } => "degenerate",
             Error::NonFinite { .. } => "non-finite",
         }
+    }
+
+    /// Whether the machine or its user caused it and not the network: files, memory, the store, a signal.
+    pub fn is_of_machine(&self) -> bool {
+        matches!(
+            self,
+            Error::Read { .. }
+                | Error::Write { .. }
+                | Error::Exists { .. }
+                | Error::Memory { .. }
+                | Error::Store { .. }
+                | Error::Corrupt { .. }
+                | Error::StoreVersion { .. }
+                | Error::Busy { .. }
+                | Error::NotEvaluated { .. }
+                | Error::Interrupted { .. }
+                | Error::Cancelled
+        )
     }
 
     /// An [`Error::Read`]: what the operating system said about a file.

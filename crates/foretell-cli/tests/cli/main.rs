@@ -6,6 +6,7 @@ mod discover;
 mod docs;
 mod export;
 mod help;
+mod machine;
 mod modes;
 mod report;
 mod search;

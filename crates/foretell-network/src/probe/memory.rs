@@ -45,13 +45,13 @@ fn input_bytes<S: Scalar>(setting: &Setting, pass: &Pass) -> u64 {
     sample.saturating_mul(pass.batch as u64)
 }
 
-/// Refuses a pass whose peak exceeds `budget` bytes, before anything is allocated.
-pub fn within<S: Scalar>(setting: &Setting, pass: &Pass, budget: u64) -> Result<()> {
+/// The peak of a pass in bytes; one that exceeds `budget` is refused before anything is allocated.
+pub fn within<S: Scalar>(setting: &Setting, pass: &Pass, budget: u64) -> Result<u64> {
     // The input of a huge batch alone takes long to draw.
     let needed = input_bytes::<S>(setting, pass);
     if needed > budget {
         return Err(Error::Memory { needed, budget });
     }
     let needed = peak_bytes::<S>(setting, pass)?;
-    if needed > budget { Err(Error::Memory { needed, budget }) } else { Ok(()) }
+    if needed > budget { Err(Error::Memory { needed, budget }) } else { Ok(needed) }
 }

@@ -10,7 +10,8 @@ mod memory;
 
 pub use cache::Cache;
 pub use executor::{Batch, Executor, Threads};
-pub use memory::free_memory;
+use memory::Gate;
+pub use memory::{free_memory, pass_memory};
 
 use crate::architecture::{Architecture, Tensor};
 use crate::cancel::CancelToken;
@@ -59,7 +60,8 @@ pub struct Options {
     pub weights: Source,
     /// What networks are fed; drawn if absent.
     pub inputs: Option<Inputs>,
-    /// Bytes one pass may take; no limit if absent.
+    /// Bytes that all passes together may take; no limit if absent. A pass waits for memory that others hold, and fails if it
+    /// needs more than this alone, so results do not depend on the number of threads.
     pub memory: Option<u64>,
     /// Scores known from before; new ones are added.
     pub cache: Option<Cache>,
@@ -72,6 +74,7 @@ pub struct Scorer {
     requests: Vec<Arc<Request>>,
     options: Options,
     executor: Arc<dyn Executor>,
+    gate: Gate,
     draws: Mutex<FxHashMap<u64, Arc<Draw>>>,
 }
 
@@ -158,7 +161,13 @@ impl Scorer {
     /// A scorer of these proxies.
     pub fn new(requests: impl IntoIterator<Item = impl Into<Arc<Request>>>, options: Options) -> Self {
         let requests = requests.into_iter().map(Into::into).collect();
-        Scorer { requests, options, executor: Arc::new(Threads), draws: Mutex::default() }
+        Scorer {
+            requests,
+            options,
+            executor: Arc::new(Threads),
+            gate: Gate::default(),
+            draws: Mutex::default(),
+        }
     }
 
     /// The same with somebody else to do the work.
@@ -166,7 +175,7 @@ impl Scorer {
         Scorer { executor, ..self }
     }
 
-    /// Bytes that one pass may take.
+    /// Bytes that all passes together may take.
     pub fn memory(&self) -> Option<u64> {
         self.options.memory
     }
@@ -250,14 +259,16 @@ impl Scorer {
         let fine = fine.then(|| self.weights(architecture, seed, &draw.double)).transpose();
         let (single, fine) = match (single, fine) {
             (Ok(single), Ok(fine)) => (single, fine),
-            (Err(error), _) | (_, Err(error)) => {
-                // What reads the architecture only does not miss the weights.
-                let score = |request: &&Request| match request.about().drawn() {
-                    true => Err(error.clone()),
-                    false => request.score(&ProxyInput::of(architecture)),
-                };
-                let scores = requests.iter().map(score).collect();
-                return Scored { scores, passes: Vec::new(), seconds: vec![0.0; requests.len()] };
+            (Err(error), _) => {
+                return self.score_without(architecture, seed, requests, workers, &error, |request| {
+                    request.about().drawn()
+                });
+            }
+            (_, Err(error)) => {
+                return self.score_without(architecture, seed, requests, workers, &error, |request| {
+                    let doubles = || request.needs(architecture).iter().any(|pass| pass.double);
+                    request.about().drawn() && (double || doubles())
+                });
             }
         };
         let setting = Setting { architecture, inputs: self.options.inputs.as_ref(), seed: Seed(seed) };
@@ -306,6 +317,29 @@ impl Scorer {
         Scored { scores, passes, seconds }
     }
 
+    /// Scores a group whose weights cannot be had: those that need them fail, and the others do not.
+    fn score_without(
+        &self,
+        architecture: &Architecture,
+        seed: u64,
+        requests: &[&Request],
+        workers: &mut Workers,
+        error: &Error,
+        fails: impl Fn(&Request) -> bool,
+    ) -> Scored {
+        let others: Vec<&Request> = requests.iter().copied().filter(|request| !fails(request)).collect();
+        let rest = self.score_group(architecture, seed, &others, workers);
+        let mut scored = rest.scores.into_iter().zip(rest.seconds);
+        let (scores, seconds) = requests
+            .iter()
+            .map(|request| match fails(request) {
+                true => (Err(error.clone()), 0.0),
+                false => scored.next().expect("every other request is scored"),
+            })
+            .unzip();
+        Scored { scores, passes: rest.passes, seconds }
+    }
+
     fn weights<S: Number>(
         &self,
         architecture: &Architecture,
@@ -333,9 +367,10 @@ impl Scorer {
         pass: &Pass,
         worker: &mut Worker<S>,
     ) -> Result<PassResult> {
-        if let Some(budget) = self.options.memory {
-            probe::within::<S>(setting, pass, budget)?;
-        }
+        let _permit = match self.options.memory {
+            Some(budget) => Some(self.gate.enter(probe::within::<S>(setting, pass, budget)?, budget)?),
+            None => None,
+        };
         worker.run(setting, weights, pass)
     }
 

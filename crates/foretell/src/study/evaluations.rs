@@ -1,6 +1,7 @@
 //! What an evaluator said of trials so far, and how to ask it further.
 
-use super::evaluate::{Evaluator, as_given};
+use super::evaluate::{Evaluator, Failure, as_given};
+use super::external::leaving;
 use super::{Settings, Watch};
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};
@@ -22,7 +23,7 @@ pub(super) struct Evaluations<'s> {
     /// How many are stored, and the digest of the last.
     stored: u64,
     digest: [u8; 32],
-    /// Why one could not be stored.
+    /// Why one could not be made or stored.
     failure: Option<Error>,
 }
 
@@ -60,7 +61,7 @@ impl<'s> Evaluations<'s> {
         self.trials.extend(trials.iter().map(|trial| (trial.id.clone(), trial.number)));
     }
 
-    /// Why an evaluation could not be stored, once.
+    /// Why an evaluation could not be made or stored, once.
     pub(super) fn failure(&mut self) -> Option<Error> {
         self.failure.take()
     }
@@ -69,30 +70,39 @@ impl<'s> Evaluations<'s> {
     pub(super) fn evaluate(&mut self, point: &Architecture) -> f64 {
         let trial = self.trials.get(&point.id()).copied();
         let Some(trial) = trial.filter(|_| self.failure.is_none()) else { return f64::NEG_INFINITY };
-        if !self.known.contains_key(&trial) {
-            let row = self.run(trial, point);
-            let mut store = self.store.lock().expect("no holder panics");
-            match store.evaluated(self.study, self.stored, &row, &self.digest) {
-                Ok(digest) => (self.digest, self.stored) = (digest, self.stored + 1),
-                Err(error) => self.failure = Some(error),
-            }
-            self.watch.evaluated(&row);
-            self.known.insert(trial, row);
+        if !self.known.contains_key(&trial)
+            && let Err(error) = self.run(trial, point).and_then(|row| self.keep(row))
+        {
+            self.failure = Some(error);
+            return f64::NEG_INFINITY;
         }
         self.known[&trial].value().unwrap_or(f64::NEG_INFINITY)
     }
 
-    fn run(&self, trial: u64, point: &Architecture) -> Evaluation {
+    fn run(&self, trial: u64, point: &Architecture) -> Result<Evaluation> {
         let start = Instant::now();
         let mut row = Evaluation { trial, evaluator: self.evaluator.label(), ..Evaluation::default() };
         match self.evaluator.evaluate(point) {
             Ok(value) => (row.status, row.value) = ("ok".to_owned(), value),
-            Err(failure) => {
-                (row.status, row.message, row.value) = (failure.status.to_owned(), failure.message, f64::NAN);
+            Err(Failure::Verdict { status, message }) => {
+                (row.status, row.message, row.value) = (status.to_owned(), message, f64::NAN);
             }
+            Err(Failure::Machine(error)) => return Err(error),
         }
         row.seconds = start.elapsed().as_secs_f64();
-        row
+        Ok(row)
+    }
+
+    fn keep(&mut self, row: Evaluation) -> Result<()> {
+        let mut store = self.store.lock().expect("no holder panics");
+        if leaving() {
+            return Err(Error::Cancelled);
+        }
+        self.digest = store.evaluated(self.study, self.stored, &row, &self.digest)?;
+        self.stored += 1;
+        self.watch.evaluated(&row);
+        self.known.insert(row.trial, row);
+        Ok(())
     }
 }
 

@@ -39,7 +39,16 @@ struct Queue {
     stored: usize,
     digest: [u8; 32],
     last: Instant,
+    /// Why candidates could not be stored.
     failure: Option<Error>,
+    /// Why a candidate could not be scored on this machine.
+    fault: Option<Error>,
+}
+
+/// The first failure that the machine caused.
+fn fault_of_machine(cells: &[Cell]) -> Option<Error> {
+    let mut errors = cells.iter().flat_map(|cell| &cell.scores).filter_map(|score| score.as_ref().err());
+    errors.find(|error| error.is_of_machine()).cloned()
 }
 
 impl Scoring<'_> {
@@ -52,13 +61,19 @@ impl Scoring<'_> {
             digest: self.digest,
             last: Instant::now(),
             failure: None,
+            fault: None,
         });
         let seeds = self.settings.seed_list();
         let scored = self.scorer.in_order(points, &seeds, &|index, row| {
-            let trial = self.trial(&points[index], &row.cells, from + index as u64);
-            self.watch.scored();
             let mut queue = queue.lock().expect("no holder panics");
             let queue = &mut *queue;
+            // What the machine could not do says nothing about the candidate: it stays open.
+            if let Some(fault) = fault_of_machine(&row.cells) {
+                queue.fault.get_or_insert(fault);
+                return false;
+            }
+            let trial = self.trial(&points[index], &row.cells, from + index as u64);
+            self.watch.scored();
             // An executor may score a candidate more than once.
             if index >= queue.trials.len() {
                 queue.early.entry(index).or_insert(trial);
@@ -82,11 +97,14 @@ impl Scoring<'_> {
         if let Some(failure) = queue.failure {
             return Err(failure);
         }
-        if scored.is_err() && queue.stored < queue.trials.len() {
+        if (scored.is_err() || queue.fault.is_some()) && queue.stored < queue.trials.len() {
             let mut store = self.store.lock().expect("no holder panics");
             store.append(self.study, &queue.trials[queue.stored..], rejected, &queue.digest)?;
         }
         scored?;
+        if let Some(fault) = queue.fault {
+            return Err(fault);
+        }
         self.digest = queue.digest;
         Ok(queue.trials)
     }

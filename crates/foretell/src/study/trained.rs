@@ -37,8 +37,7 @@ impl Evaluator for Trained {
     }
 
     fn evaluate(&self, architecture: &Architecture) -> Result<f64, Failure> {
-        let failed = |e: crate::error::Error| Failure { status: e.kind(), message: e.to_string() };
-        let network = train::fit(architecture, &self.data).map_err(failed)?;
-        Ok(-train::run(&network, &self.data, &self.recipe).map_err(failed)?.valid.loss)
+        let network = train::fit(architecture, &self.data)?;
+        Ok(-train::run(&network, &self.data, &self.recipe)?.valid.loss)
     }
 }

@@ -13,6 +13,7 @@ mod exact;
 mod golden;
 mod hub;
 mod layers;
+mod machine;
 mod memory;
 mod names;
 mod oracle;

@@ -288,7 +288,7 @@ impl Evaluator for Oracle {
     fn evaluate(&self, architecture: &Architecture) -> Result<f64, Failure> {
         self.0.fetch_add(1, Ordering::Relaxed);
         match architecture.params().total % 4 {
-            0 => Err(Failure { status: "four", message: "divisible by 4".to_owned() }),
+            0 => Err(Failure::verdict("four", "divisible by 4")),
             _ => Ok(-(architecture.params().total as f64)),
         }
     }
