@@ -13,7 +13,7 @@ use super::matmul::Mat;
 use super::scalar::Scalar;
 use super::tridiagonal::eigenvalues;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
-use faer::linalg::solvers::Solve;
+use faer::linalg::solvers::{DenseSolveCore, Solve};
 use faer::{Accum, Par, Side};
 use std::fmt;
 
@@ -148,6 +148,36 @@ pub fn ridge<S: Scalar>(a: Mat<'_, S>, b: &[f64], lambda: f64) -> Result<Vec<f64
     Ok((0..a.ncols()).map(|i| x[(i, 0)]).collect())
 }
 
+/// The factor of a symmetric positive definite matrix (its lower half is read).
+pub struct Cholesky(faer::linalg::solvers::Llt<f64>);
+
+impl Cholesky {
+    /// Factors a matrix; one that is not positive definite has no factor.
+    pub fn new(a: Mat<'_, f64>) -> Result<Self, Unsolved> {
+        assert_eq!(a.rows(), a.cols(), "Cholesky: not square");
+        dense(a)?.llt(Side::Lower).map(Cholesky).map_err(|_| Unsolved)
+    }
+
+    /// A⁻¹ b.
+    pub fn solve(&self, b: &[f64]) -> Vec<f64> {
+        let x = self.0.solve(faer::Mat::from_fn(b.len(), 1, |i, _| b[i]));
+        (0..b.len()).map(|i| x[(i, 0)]).collect()
+    }
+
+    /// A⁻¹, row by row.
+    pub fn inverse(&self) -> Vec<f64> {
+        let n = self.0.L().nrows();
+        let inverse = self.0.inverse();
+        (0..n * n).map(|at| inverse[(at / n, at % n)]).collect()
+    }
+
+    /// ln det A.
+    pub fn log_det(&self) -> f64 {
+        let factor = self.0.L();
+        (0..factor.nrows()).map(|i| 2.0 * factor[(i, i)].ln()).sum()
+    }
+}
+
 /// ln |det A|; −∞ where A is singular.
 pub fn log_abs_det<S: Scalar>(a: Mat<'_, S>) -> Result<f64, Unsolved> {
     assert_eq!(a.rows(), a.cols(), "log |det|: not square");
@@ -184,6 +214,17 @@ mod tests {
         let mut c = vec![0.0; m * n];
         product(1.0, Mat::new(a, m, k), Mat::new(b, k, n), 0.0, MatMut::new(&mut c, m, n));
         c
+    }
+
+    /// A = (4, 2; 2, 3): det 8, A⁻¹ = (3, −2; −2, 4) / 8. (1, 2; 2, 1) is not positive definite.
+    #[test]
+    fn cholesky_by_hand() {
+        let factor = Cholesky::new(Mat::new(&[4.0, 2.0, 2.0, 3.0], 2, 2)).unwrap();
+        close(factor.log_det(), 8f64.ln());
+        let expected = [0.375, -0.25, -0.25, 0.5];
+        factor.inverse().iter().zip(expected).for_each(|(a, b)| close(*a, b));
+        factor.solve(&[8.0, 16.0]).iter().zip([-1.0, 6.0]).for_each(|(a, b)| close(*a, b));
+        assert!(Cholesky::new(Mat::new(&[1.0, 2.0, 2.0, 1.0], 2, 2)).is_err());
     }
 
     /// ‖u vᵀ‖_* = ‖u‖ ‖v‖

@@ -36,6 +36,7 @@ pub mod discover;
 pub mod export;
 pub mod hub;
 pub mod latency;
+pub mod predict;
 pub mod prelude;
 #[cfg(feature = "report")]
 pub mod report;

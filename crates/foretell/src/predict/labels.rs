@@ -1,0 +1,135 @@
+//! Labelled networks, checked.
+
+use super::features::{Feature, Group, features, spread};
+use crate::architecture::Architecture;
+use crate::error::{Error, Result};
+use rayon::prelude::*;
+use std::collections::HashMap;
+
+/// The fewest networks that a predictor is fitted to.
+const FEWEST: usize = 5;
+/// Labels of one network that differ by more than this share of the deviation of all labels contradict each other.
+const CONTRADICTION: f64 = 2.0;
+
+/// A score as a further feature.
+#[derive(Debug, Clone)]
+pub struct ScoreColumn {
+    /// The request.
+    pub name: String,
+    /// One value per network.
+    pub values: Vec<f64>,
+}
+
+/// Networks and how good training made them, larger is better.
+#[derive(Debug, Clone)]
+pub struct Labels {
+    architectures: Vec<Architecture>,
+    values: Vec<f64>,
+    scores: Vec<ScoreColumn>,
+    names: Vec<String>,
+}
+
+impl Labels {
+    /// Networks with their labels. Labels of one network are averaged; they are refused if they contradict each other, and so
+    /// are too few labels, equal ones and those that are not finite.
+    pub fn new(architectures: &[Architecture], values: &[f64]) -> Result<Self> {
+        if architectures.len() != values.len() {
+            let message = format!("{} for {} networks", values.len(), architectures.len());
+            return Err(Error::data("labels", message));
+        }
+        if let Some(row) = values.iter().position(|value| !value.is_finite()) {
+            let message = format!("network {} has the label {}", row + 1, values[row]);
+            return Err(Error::data("labels", message));
+        }
+        if let Some(other) = architectures.iter().find(|other| !other.family().is(architectures[0].family()))
+        {
+            let (one, two) = (architectures[0].family(), other.family());
+            let message = format!("networks of {one} and {two} cannot be compared: label one family");
+            return Err(Error::data("labels", message));
+        }
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut groups: Vec<(usize, Vec<f64>)> = Vec::new();
+        for (row, (architecture, value)) in architectures.iter().zip(values).enumerate() {
+            let place = *places.entry(architecture.id()).or_insert(groups.len());
+            match groups.get_mut(place) {
+                Some((_, group)) => group.push(*value),
+                None => groups.push((row, vec![*value])),
+            }
+        }
+        let range = |group: &[f64]| {
+            let top = group.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            top - group.iter().copied().fold(f64::INFINITY, f64::min)
+        };
+        let usual = spread(values);
+        if let Some((row, group)) =
+            groups.iter().find(|(_, group)| range(group) > CONTRADICTION * usual && groups.len() > 1)
+        {
+            let id = architectures[*row].id();
+            let message = format!(
+                "network {id} is labelled {group:?}, which contradict each other: remove the wrong ones"
+            );
+            return Err(Error::data("labels", message));
+        }
+        let means: Vec<f64> =
+            groups.iter().map(|(_, group)| group.iter().sum::<f64>() / group.len() as f64).collect();
+        if groups.len() < FEWEST {
+            let message = format!("{} labelled networks are too few: give {FEWEST} or more", groups.len());
+            return Err(Error::data("labels", message));
+        }
+        if spread(&means) <= 1e-12 * means[0].abs() {
+            return Err(Error::data(
+                "labels",
+                format!("all are {}: nothing can be learned from them", means[0]),
+            ));
+        }
+        let architectures = groups.iter().map(|(row, _)| architectures[*row].clone()).collect();
+        Ok(Labels { architectures, values: means, scores: Vec::new(), names: Vec::new() })
+    }
+
+    /// The same with scores as further features, each with a value per network of [`architectures`](Self::architectures).
+    pub fn with_scores(mut self, scores: Vec<ScoreColumn>) -> Result<Self> {
+        for score in &scores {
+            if score.values.len() != self.values.len() {
+                let message = format!("has {} values for {} networks", score.values.len(), self.values.len());
+                return Err(Error::data(&score.name, message));
+            }
+            if let Some(row) = score.values.iter().position(|value| !value.is_finite()) {
+                let id = self.architectures[row].id();
+                return Err(Error::data(&score.name, format!("is {} for network {id}", score.values[row])));
+            }
+        }
+        self.names = scores.iter().map(|score| score.name.clone()).collect();
+        self.scores = scores;
+        Ok(self)
+    }
+
+    /// The labelled networks, each once.
+    pub fn architectures(&self) -> &[Architecture] {
+        &self.architectures
+    }
+
+    /// Their labels.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The scores used as features.
+    pub(super) fn score_names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// All features of all networks.
+    pub(super) fn features(&self) -> Vec<Vec<Feature>> {
+        let row = |row: usize| {
+            let mut list = features(&self.architectures[row]);
+            list.extend(self.scores.iter().map(|score| score_feature(&score.name, score.values[row])));
+            list
+        };
+        (0..self.values.len()).into_par_iter().map(row).collect()
+    }
+}
+
+/// A score as a feature: its logarithm with its sign, since scores grow over many powers of ten.
+pub(super) fn score_feature(name: &str, score: f64) -> Feature {
+    Feature { name: name.to_owned(), group: Group::Size, value: score.asinh() }
+}

@@ -1,0 +1,264 @@
+//! Prediction from a little evidence: a few trained networks tell how good others will be, with honest uncertainty.
+//!
+//! A [`Predictor`] is an average of models of rising freedom, fitted to the labels of a few networks:
+//!
+//! - **count**: a line over one size (depth, parameters by part, …) or one score;
+//! - **sizes**: a Gaussian process over all sizes and scores, linear and smooth, that leans on the parameters of attention;
+//! - **shape**: the same with profiles over layers and the operations that they use.
+//!
+//! Labels are transformed to look normal, and each model weighs as much as the labels are likely under it when each is left
+//! out in turn. So a handful of labels gives little more than the best count, and fifty give the interplay of sizes.
+
+mod features;
+mod labels;
+mod minimise;
+mod process;
+mod transform;
+
+pub use features::{Feature, Group, features};
+pub use labels::{Labels, ScoreColumn};
+
+use crate::architecture::Architecture;
+use crate::error::{Error, Result};
+use crate::rank;
+use features::{ANCHORS, mean, spread};
+use process::{Normal, Process, Shape, Term};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use transform::Transform;
+
+/// How much a difference in the likelihood of left-out labels counts: more is more even weights.
+const TEMPERATURE: f64 = 2.0;
+/// Features that agree with an earlier one up to this are left out.
+const SAME: f64 = 0.9999;
+/// Deviations of the normal distribution that hold half and nine tenths of it.
+const HALF: f64 = 0.674_489_750_196_081_7;
+const NINE_TENTHS: f64 = 1.644_853_626_951_472_2;
+/// Priors of the logarithms of amplitudes: mean and deviation.
+const ONE: [f64; 2] = [0.0, 0.7];
+const SIZES: [[f64; 2]; 2] = [[-0.7, 1.0], [-1.5, 1.0]];
+const PROFILES: [[f64; 2]; 2] = [[-1.5, 1.0], [-2.0, 1.0]];
+
+/// Says how good networks will be, from labels of others.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Predictor {
+    /// The scores it needs of every network, as requests.
+    scores: Vec<String>,
+    columns: Vec<Column>,
+    transform: Transform,
+    models: Vec<Model>,
+    /// How well it predicts labels that are left out.
+    pub check: Check,
+}
+
+/// A feature that models use, as they see it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Column {
+    name: String,
+    group: Group,
+    mean: f64,
+    deviation: f64,
+}
+
+/// A model and its share in predictions.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Model {
+    name: String,
+    weight: f64,
+    process: Process,
+}
+
+/// How well a predictor predicts labels that are left out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// Labels used.
+    pub labels: usize,
+    /// Kendall's tau between labels and what is predicted without them.
+    pub tau: Option<f64>,
+    /// The share of labels inside their 50 % and 90 % intervals.
+    pub inside: [f64; 2],
+}
+
+/// What is predicted of a network, in the units of the labels.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Prediction {
+    /// The expected label: half of such networks are better.
+    pub value: f64,
+    /// The standard deviation of a label around it.
+    pub deviation: f64,
+    /// The interval that holds nine of ten labels.
+    pub interval: [f64; 2],
+    /// The value and the deviation as models see them, where labels are normal: what expected improvement is taken over.
+    #[serde(skip)]
+    pub normal: [f64; 2],
+}
+
+impl Predictor {
+    /// Fits a predictor. Everything that it needs is checked by [`Labels`].
+    pub fn fit(labels: &Labels) -> Result<Self> {
+        let table = labels.features();
+        let columns = columns(&table);
+        if columns.is_empty() {
+            let message = "all labelled networks look the same: label networks of different sizes";
+            return Err(Error::data("labels", message));
+        }
+        let transform = Transform::fit(labels.values());
+        let truth: Vec<f64> = labels.values().iter().map(|value| transform.apply(*value)).collect();
+        let rows: Vec<Vec<f64>> = table.iter().map(|row| standard(&columns, row)).collect();
+        let fit = |(name, terms): (String, Vec<Term>)| {
+            let process = Process::fit(&terms, &rows, &truth).ok()?;
+            let left_out = process.left_out(&truth);
+            Some((name, process, left_out))
+        };
+        let fitted: Vec<(String, Process, Vec<Normal>)> =
+            candidates(&columns, labels.score_names()).into_par_iter().filter_map(fit).collect();
+        let density = |left_out: &[Normal]| -> f64 {
+            left_out.iter().zip(&truth).map(|(normal, truth)| normal.log_density(*truth)).sum()
+        };
+        let densities: Vec<f64> = fitted.iter().map(|(_, _, left_out)| density(left_out)).collect();
+        let most = densities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if !most.is_finite() {
+            return Err(Error::data("labels", "no model fits them: look for values that are far off"));
+        }
+        let shares: Vec<f64> =
+            densities.iter().map(|density| ((density - most) / TEMPERATURE).exp()).collect();
+        let all: f64 = shares.iter().sum();
+        let weights: Vec<f64> = shares.iter().map(|share| share / all).collect();
+        let left_out: Vec<Normal> = (0..truth.len())
+            .map(|row| mixed(fitted.iter().zip(&weights).map(|((_, _, each), weight)| (each[row], *weight))))
+            .collect();
+        let check = Check::of(&left_out, &truth);
+        let models = fitted.into_iter().zip(weights);
+        let models = models.map(|((name, process, _), weight)| Model { name, weight, process });
+        let models = models.filter(|model| model.weight > 1e-4).collect();
+        Ok(Predictor { scores: labels.score_names().to_vec(), columns, transform, models, check })
+    }
+
+    /// The scores that it needs of every network, as requests.
+    pub fn scores(&self) -> &[String] {
+        &self.scores
+    }
+
+    /// The models by their share, largest first.
+    pub fn models(&self) -> Vec<(&str, f64)> {
+        let mut models: Vec<(&str, f64)> =
+            self.models.iter().map(|model| (model.name.as_str(), model.weight)).collect();
+        models.sort_by(|a, b| b.1.total_cmp(&a.1));
+        models
+    }
+
+    /// What is predicted of a network; `scores` in the order of [`scores`](Self::scores).
+    pub fn predict(&self, architecture: &Architecture, scores: &[f64]) -> Prediction {
+        let mut list = features(architecture);
+        list.extend(self.scores.iter().zip(scores).map(|(name, score)| labels::score_feature(name, *score)));
+        let row = standard(&self.columns, &list);
+        let said = mixed(self.models.iter().map(|model| (model.process.predict(&row), model.weight)));
+        self.prediction(said)
+    }
+
+    /// The label of a value as models see it; see [`Prediction::normal`].
+    pub fn label(&self, value: f64) -> f64 {
+        self.transform.invert(value)
+    }
+
+    fn prediction(&self, said: Normal) -> Prediction {
+        let deviation = said.variance.sqrt();
+        let at = |deviations: f64| self.transform.invert(said.mean + deviations * deviation);
+        Prediction {
+            value: at(0.0),
+            deviation: (at(1.0) - at(-1.0)) / 2.0,
+            interval: [at(-NINE_TENTHS), at(NINE_TENTHS)],
+            normal: [said.mean, deviation],
+        }
+    }
+}
+
+impl Check {
+    fn of(left_out: &[Normal], truth: &[f64]) -> Self {
+        let means: Vec<f64> = left_out.iter().map(|normal| normal.mean).collect();
+        let inside = |deviations: f64| {
+            let held = left_out.iter().zip(truth).filter(|(normal, truth)| {
+                (*truth - normal.mean).abs() <= deviations * normal.variance.sqrt()
+            });
+            held.count() as f64 / truth.len() as f64
+        };
+        Check {
+            labels: truth.len(),
+            tau: rank::kendall_tau_b(&means, truth),
+            inside: [inside(HALF), inside(NINE_TENTHS)],
+        }
+    }
+}
+
+/// The mean and variance of a mixture.
+fn mixed(parts: impl Iterator<Item = (Normal, f64)>) -> Normal {
+    let (mut mean, mut square, mut all) = (0.0, 0.0, 0.0);
+    for (normal, weight) in parts {
+        mean += weight * normal.mean;
+        square += weight * (normal.variance + normal.mean * normal.mean);
+        all += weight;
+    }
+    mean /= all;
+    Normal { mean, variance: (square / all - mean * mean).max(1e-12) }
+}
+
+/// The features that tell labelled networks apart, without those that repeat others.
+fn columns(table: &[Vec<Feature>]) -> Vec<Column> {
+    let mut kept: Vec<(Column, Vec<f64>)> = Vec::new();
+    for feature in table.first().map_or(&[][..], |row| row) {
+        let find = |row: &Vec<Feature>| row.iter().find(|other| other.name == feature.name).map(|f| f.value);
+        let Some(values) = table.iter().map(find).collect::<Option<Vec<f64>>>() else { continue };
+        let (mean, deviation) = (mean(&values), spread(&values));
+        if deviation < 1e-9 * mean.abs().max(1.0) {
+            continue;
+        }
+        let scaled: Vec<f64> = values.iter().map(|value| (value - mean) / deviation).collect();
+        let n = scaled.len() as f64;
+        let repeats = |(_, other): &(Column, Vec<f64>)| {
+            (other.iter().zip(&scaled).map(|(a, b)| a * b).sum::<f64>() / n).abs() > SAME
+        };
+        if !kept.iter().any(repeats) {
+            let column = Column { name: feature.name.clone(), group: feature.group, mean, deviation };
+            kept.push((column, scaled));
+        }
+    }
+    kept.into_iter().map(|(column, _)| column).collect()
+}
+
+/// A network as models see it. A feature that it does not have counts as the usual value.
+fn standard(columns: &[Column], list: &[Feature]) -> Vec<f64> {
+    let value = |column: &Column| {
+        let found = list.iter().find(|feature| feature.name == column.name);
+        found.map_or(0.0, |feature| (feature.value - column.mean) / column.deviation)
+    };
+    columns.iter().map(value).collect()
+}
+
+/// The models to average, by name.
+fn candidates(columns: &[Column], scores: &[String]) -> Vec<(String, Vec<Term>)> {
+    let of = |group: Group| -> Vec<usize> {
+        (0..columns.len()).filter(|place| columns[*place].group == group).collect()
+    };
+    let (sizes, profiles) = (of(Group::Size), of(Group::Profile));
+    let linear = |columns: Vec<usize>, prior| Term { shape: Shape::Linear, columns, prior };
+    let smooth = |columns: Vec<usize>, prior| Term { shape: Shape::Smooth, columns, prior };
+    let single = |place: &usize| (columns[*place].name.clone(), vec![linear(vec![*place], ONE)]);
+    let mut models: Vec<(String, Vec<Term>)> = sizes.iter().map(single).collect();
+    let named = |name: &&str| columns.iter().position(|column| column.name == **name);
+    let anchor = ANCHORS.iter().find_map(named);
+    let mut terms: Vec<Term> = anchor.map(|place| linear(vec![place], ONE)).into_iter().collect();
+    terms.extend(
+        scores.iter().filter_map(|name| named(&name.as_str())).map(|place| linear(vec![place], SIZES[0])),
+    );
+    if !sizes.is_empty() {
+        terms.push(linear(sizes.clone(), SIZES[0]));
+        terms.push(smooth(sizes.clone(), SIZES[1]));
+        models.push(("sizes".to_owned(), terms.clone()));
+    }
+    if !profiles.is_empty() {
+        terms.push(linear(profiles, PROFILES[0]));
+        terms.push(smooth((0..columns.len()).collect(), PROFILES[1]));
+        models.push(("shape".to_owned(), terms));
+    }
+    models
+}
