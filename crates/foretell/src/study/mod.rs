@@ -8,6 +8,7 @@
 mod answer;
 mod baseline;
 mod builder;
+mod command;
 mod context;
 mod evaluate;
 mod evaluations;
@@ -30,7 +31,8 @@ mod view;
 pub use answer::{Answer, LatencyModel, Reason, Reference, ReferenceKind};
 pub use baseline::Baseline;
 pub use builder::{Candidate, Study, StudyBuilder};
-pub use evaluate::{Evaluator, External, Failure, Table, abandon, as_given};
+pub use command::{Program, abandon};
+pub use evaluate::{Evaluator, External, Failure, Table, as_given};
 pub use evaluations::given_value;
 pub use leaderboard::Leaderboard;
 pub use merge::merge;
