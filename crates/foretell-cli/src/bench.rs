@@ -1,30 +1,66 @@
 //! `foretell bench`: how well proxies rank trained networks.
 
-use crate::args::Bench;
+mod files;
+mod format;
+
+use crate::args::{Bench, BenchFormat};
 use crate::output::{self, decimals, seconds};
 use crate::progress::Progress;
+use files::Files;
 use foretell::benchmark::{self, Agreement, Benchmark, Column, Noise, Report, Settings, baselines, evaluate};
-use foretell::error::Result;
+use foretell::error::{Error, Result};
 use foretell::proxy::Request;
 use foretell::score::Scorer;
 use serde_json::json;
 use std::path::Path;
 
-pub fn run(args: &Bench, json: bool) -> Result<()> {
+/// The exit code: 1 if some of several tables could not be read or measured.
+pub fn run(args: &Bench, json: bool) -> Result<u8> {
     let folder = args.table.data.folder()?;
-    match args.benchmark.as_deref() {
-        None => list(&folder, json),
-        Some("all") => benchmark::names(&folder)?.iter().try_for_each(|name| one(&folder, name, args, json)),
-        Some(name) => one(&folder, name, args, json),
+    let files = Files::of(args)?;
+    let mut reports = Vec::new();
+    let code = match args.benchmark.as_deref() {
+        None => list(&folder, json)?,
+        Some("all") => {
+            each(&benchmark::names(&folder)?, |name| one(&folder, name, args, json, &mut reports))?
+        }
+        Some(name) => one(&folder, name, args, json, &mut reports).map(|()| 0)?,
+    };
+    let reports: Vec<&Report> = reports.iter().collect();
+    if args.format == BenchFormat::Csv && !json && !reports.is_empty() {
+        output::bytes(benchmark::figures(&reports).as_bytes());
     }
+    files.write(&reports)?;
+    Ok(code)
 }
 
-fn one(folder: &Path, name: &str, args: &Bench, json: bool) -> Result<()> {
-    let settings = Settings { resamples: args.resamples, seeds: args.scoring.seeds(), ..Settings::default() };
+/// Does something with every table; one that fails is reported and does not hide the others. The exit code.
+fn each(names: &[String], mut with: impl FnMut(&str) -> Result<()>) -> Result<u8> {
+    let mut code = 0;
+    for name in names {
+        match with(name) {
+            Err(error @ Error::Interrupted { .. }) => return Err(error),
+            Err(error) => {
+                code = 1;
+                output::failure(error.kind(), &format!("{name}: {error}"), code);
+            }
+            Ok(()) => {}
+        }
+    }
+    Ok(code)
+}
+
+fn one(folder: &Path, name: &str, args: &Bench, json: bool, reports: &mut Vec<Report>) -> Result<()> {
+    // By default everything that needs no pass.
+    let (_, columns) = args.scoring.requests_and_columns("shape,weights")?;
+    let mut settings =
+        Settings { resamples: args.resamples, seeds: args.scoring.seeds(), columns, ..Settings::default() };
+    if let Some(bands) = args.bands()? {
+        settings.bands = bands;
+    }
     for part in args.table.parts(folder, name)? {
         let target = args.table.target(&part)?;
-        // By default everything that needs no pass.
-        let mut requests = args.scoring.requests("shape,weights")?;
+        let (mut requests, _) = args.scoring.requests_and_columns("shape,weights")?;
         requests.extend(baselines(&part, &requests)?);
         if args.dry_run {
             plan(&part, target, &requests, args, json)?;
@@ -35,15 +71,27 @@ fn one(folder: &Path, name: &str, args: &Bench, json: bool) -> Result<()> {
         let mut report = evaluate(&part, target, &scorer, &settings, &|| progress.step())?;
         progress.finish();
         let undefined = if args.scoring.by_name() { Vec::new() } else { take_undefined(&mut report) };
-        if json {
-            output::line(serde_json::to_string(&report).expect("a report is plain data"));
-        } else if args.markdown {
-            markdown(&report);
-        } else {
-            print(&report, &part, &undefined, &settings);
+        match args.format {
+            _ if json => output::line(serde_json::to_string(&report).expect("a report is plain data")),
+            BenchFormat::Table => {
+                print(&report, &part, &undefined, &settings);
+                if !args.bands.is_empty() {
+                    bands(&report);
+                }
+            }
+            BenchFormat::Markdown => format::markdown(&report, !args.bands.is_empty()),
+            BenchFormat::Latex => format::latex(&report, !args.bands.is_empty()),
+            // One table of all reports, at the end.
+            BenchFormat::Csv => {}
         }
+        reports.push(report);
     }
     Ok(())
+}
+
+/// Agreement within the bands of parameters that were asked for.
+fn bands(report: &Report) {
+    output::line(format!("{}\n", output::table(&format::BANDS, format::bands(report))));
 }
 
 /// Prints what the measurement would do.
@@ -71,37 +119,6 @@ fn plan(part: &Benchmark, target: &Column, requests: &[Request], args: &Bench, j
     Ok(())
 }
 
-fn markdown(report: &Report) {
-    let better = if report.lower_is_better { "lower" } else { "higher" };
-    output::line(format!(
-        "### {}: {} {} networks, target `{}` ({better} is better)\n",
-        report.benchmark, report.n, report.family, report.target
-    ));
-    if let Some(noise) = &report.noise {
-        output::line(format!("{}\n", ceiling(noise)));
-    }
-    output::line(
-        "| proxy | tau [95 %] | tau by seed | rho [95 %] | tau given params | tau given depth | close pairs | top 10 % | distinct | failed |",
-    );
-    output::line("|---|---|---|---|---|---|---|---|---|---|");
-    for p in &report.proxies {
-        let cells = [
-            format!("{}{}", p.name, if p.trivial { " *(baseline)*" } else { "" }),
-            format!("{} {}", decimals(p.kendall), interval(p.kendall_ci)),
-            spread(&p.kendall_seeds),
-            format!("{} {}", decimals(p.spearman), interval(p.spearman_ci)),
-            decimals(p.kendall_given_params),
-            decimals(p.kendall_given_depth),
-            decimals(p.close_pairs.map(|pairs| pairs.agreement)),
-            decimals(p.top_overlap[0]),
-            p.distinct.to_string(),
-            p.failed.to_string(),
-        ];
-        output::line(format!("| {} |", cells.join(" | ")));
-    }
-    output::line("");
-}
-
 fn ceiling(noise: &Noise) -> String {
     format!(
         "Noise ceiling: tau {}. One run deviates by {:.2e} ({} networks trained more than once; tau of their first with \
@@ -113,11 +130,10 @@ fn ceiling(noise: &Noise) -> String {
     )
 }
 
-/// The smallest and the largest tau of a single seed.
-fn spread(seeds: &[f64]) -> String {
-    let least = seeds.iter().copied().reduce(f64::min);
-    let most = seeds.iter().copied().reduce(f64::max);
-    least.zip(most).map_or(String::new(), |(a, b)| format!("{} to {}", decimals(Some(a)), decimals(Some(b))))
+/// Mean and deviation of tau over single seeds.
+fn spread(proxy: &Agreement) -> String {
+    let shown = |(mean, deviation)| format!("{} ± {}", decimals(Some(mean)), decimals(Some(deviation)));
+    proxy.over_seeds().map_or(String::new(), shown)
 }
 
 fn interval(ci: Option<[f64; 2]>) -> String {
@@ -129,14 +145,14 @@ fn take_undefined(report: &mut Report) -> Vec<String> {
     let n = report.n;
     let undefined = |p: &Agreement| n > 0 && p.failed == n;
     let names = report.proxies.iter().filter(|p| undefined(p)).map(|p| p.name.clone()).collect();
-    report.proxies.retain(|p| !undefined(p));
+    report.retain(|p| !undefined(p));
     names
 }
 
-fn list(folder: &Path, json: bool) -> Result<()> {
+fn list(folder: &Path, json: bool) -> Result<u8> {
     let mut rows = Vec::new();
-    for name in benchmark::names(folder)? {
-        let benchmark = Benchmark::load(folder, &name)?;
+    let code = each(&benchmark::names(folder)?, |name| {
+        let benchmark = Benchmark::load(folder, name)?;
         let targets: Vec<&str> =
             benchmark.columns.iter().filter(|c| c.is_label()).map(|c| c.name.as_str()).collect();
         let families: Vec<String> =
@@ -146,13 +162,14 @@ fn list(folder: &Path, json: bool) -> Result<()> {
                 "families": families, "targets": targets}));
         } else {
             let networks = benchmark.architectures.len().to_string();
-            rows.push(vec![name, networks, families.join(", "), targets.join(", ")]);
+            rows.push(vec![name.to_owned(), networks, families.join(", "), targets.join(", ")]);
         }
-    }
+        Ok(())
+    })?;
     if !json {
         output::line(output::table(&["benchmark", "networks", "family", "targets"], rows));
     }
-    Ok(())
+    Ok(code)
 }
 
 fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings: &Settings) {
@@ -167,6 +184,7 @@ fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings:
     if let Some(noise) = &report.noise {
         output::prose(ceiling(noise));
     }
+    report.notes.iter().for_each(output::prose);
     let rows = report.proxies.iter().map(|p| {
         vec![
             p.name.clone(),
@@ -183,7 +201,7 @@ fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings:
             p.best_true_rank.map_or("–".into(), |rank| format!("{rank:.0}")),
             p.distinct.to_string(),
             p.failed.to_string(),
-            spread(&p.kendall_seeds),
+            spread(p),
             seconds(p.seconds_per_architecture),
         ]
     });
@@ -210,7 +228,7 @@ fn print(report: &Report, benchmark: &Benchmark, undefined: &[String], settings:
         "tau: Kendall's tau-b, rho: Spearman, r: Pearson, with the target oriented so that higher is better. 95 %: \
          bootstrap interval, {} resamples. tau|x: partial tau given x. close pairs: share of correctly ordered pairs among \
          those whose parameters differ by less than 10 %. top 10 %: share of the truly best tenth that is in the best tenth \
-         of the proxy. best: best true rank in the best tenth of the proxy. seeds: range of tau over single seeds. each: \
+         of the proxy. best: best true rank in the best tenth of the proxy. seeds: mean ± standard deviation of tau over single seeds. each: \
          time per network and seed. baseline: a plain count, which a useful proxy must beat.",
         settings.resamples
     ));

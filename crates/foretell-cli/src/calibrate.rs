@@ -20,7 +20,7 @@ pub fn run(args: &Calibrate, json: bool) -> Result<()> {
 
 fn one(args: &Calibrate, labelled: &Labelled, json: bool) -> Result<()> {
     let n = labelled.truth.len();
-    let split = Split::draw(n, args.count as usize, 0, args.scoring.seed)?;
+    let split = Split::labels(n, args.count as usize, args.scoring.seed)?;
     let mut requests = args.scoring.requests("shape")?;
     let asked = |name: &str, requests: &[Request]| requests.iter().any(|request| request.label() == name);
     for about in CATALOGUE.iter().map(|entry| entry.about).filter(|about| about.trivial) {
@@ -108,6 +108,9 @@ fn tested(
     rows: &[usize],
     truth: &[f64],
 ) -> Result<Vec<Option<f64>>> {
+    if rows.is_empty() {
+        return Ok(vec![None; proxies.len()]);
+    }
     let requests = proxies.iter().map(|proxy| Request::parse(proxy)).collect::<Result<Vec<_>>>()?;
     let scorer = Scorer::new(requests, Options { cache: None, ..args.scoring.options()? });
     let architectures: Vec<_> = rows.iter().map(|row| labelled.architectures[*row].clone()).collect();

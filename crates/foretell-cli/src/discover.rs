@@ -291,7 +291,7 @@ fn rules(args: &Discover, name: &str, json: bool) -> Result<()> {
     let found = capacities.unlabelled();
     if json {
         let rows = found.map(|(rule, found)| json!({"rule": rule, "alpha": found.alpha}));
-        output::line(json!({"space": name, "rows": rows}));
+        output::line(json!({"space": name, "rows": rows, "warnings": warning(&capacities).as_slice()}));
         return Ok(());
     }
     let rows = found.map(|(rule, found)| vec![rule.to_owned(), decimals(Some(found.alpha))]);
@@ -299,14 +299,26 @@ fn rules(args: &Discover, name: &str, json: bool) -> Result<()> {
         "{name}: 500 random networks\n\n{}",
         output::table(&["rule", "alpha"], rows.into())
     ));
+    warning(&capacities).iter().for_each(output::prose);
     Ok(())
+}
+
+/// What is said where the balance has nothing to balance.
+fn warning(capacities: &alpha::Capacities) -> Option<String> {
+    capacities.constant().map(|term| {
+        format!(
+            "warning: the {term} is the same for all of these networks, so there is nothing to balance: every alpha \
+             between 0 and 1 ranks them alike, and the end at which this capacity is alone ranks nothing."
+        )
+    })
 }
 
 fn balance(args: &Discover, labelled: &Labelled, json: bool) -> Result<()> {
     let capacities = alpha::Capacities::of(&labelled.architectures)?;
     let rows = alpha::compare(&capacities, &labelled.truth, args.seed);
     if json {
-        output::line(json!({"benchmark": labelled.name, "family": labelled.family, "rows": rows}));
+        output::line(json!({"benchmark": labelled.name, "family": labelled.family, "rows": rows,
+            "warnings": warning(&capacities).as_slice()}));
         return Ok(());
     }
     output::line(format!(
@@ -322,6 +334,7 @@ fn balance(args: &Discover, labelled: &Labelled, json: bool) -> Result<()> {
     };
     let table = output::table(&["rule", "labels", "alpha", "tau", "rho"], rows.iter().map(row).collect());
     output::line(format!("\n{table}"));
+    warning(&capacities).iter().for_each(output::prose);
     output::note("\nlabels: mean ± standard deviation over 20 draws, on all other networks.");
     Ok(())
 }

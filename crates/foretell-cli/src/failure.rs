@@ -8,13 +8,15 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Places that library errors name, and the options that set them.
-const OPTIONS: [(&str, &str); 8] = [
+const OPTIONS: [(&str, &str); 10] = [
+    ("bands", "bands"),
     ("evaluation command", "evaluate-with"),
     ("labels", "labels"),
     ("objectives", "objective"),
     ("proxies", "proxies"),
     ("sample", "sample"),
     ("sample", "labels"),
+    ("scoring command", "proxy-with"),
     ("seeds", "seeds"),
     ("shard", "shard"),
 ];

@@ -8,8 +8,10 @@ use foretell::architecture::Architecture;
 use foretell::error::{Error, Result};
 use foretell::proxy::{Request, Score};
 use foretell::score::{Cell, Row, Scorer};
+use foretell::study::{Failure, Program};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The exit code: 3 if no score at all succeeded.
 pub fn run(args: &args::Score, json: bool) -> Result<u8> {
@@ -17,7 +19,10 @@ pub fn run(args: &args::Score, json: bool) -> Result<u8> {
     for source in &args.architectures {
         architectures.extend(read(source)?);
     }
-    let requests = args.scoring.requests("all")?;
+    let limit = Duration::from_secs_f64(args.proxy_timeout);
+    let program = args.proxy_with.as_deref().map(|command| Program::new(command, limit)).transpose()?;
+    let alone = program.is_some() && args.scoring.proxies.is_none();
+    let requests = if alone { Vec::new() } else { args.scoring.requests("all")? };
     let mut options = args.scoring.options()?;
     if args.terms {
         // Terms are not cached.
@@ -31,14 +36,17 @@ pub fn run(args: &args::Score, json: bool) -> Result<u8> {
     let (cached, all) = (table.iter().flat_map(|row| &row.cells), table.len() * scorer.requests().len());
     let cached = cached.filter(|cell| cell.seconds == 0.0 && cell.scores.iter().all(Result::is_ok)).count();
     output::detail(format!("{cached} of {all} scores were cached"));
+    let mut answered = false;
     for (architecture, row) in architectures.iter().zip(&table) {
+        let answer = program.as_ref().map(|program| (program.command(), program.score(architecture)));
+        answered = answered || matches!(answer, Some((_, Ok(_))));
         if json {
-            output::line(object(architecture, scorer.requests(), row, args.terms));
+            output::line(object(architecture, scorer.requests(), row, args.terms, answer.as_ref()));
         } else {
-            print(architecture, scorer.requests(), row, args);
+            print(architecture, scorer.requests(), row, args, answer.as_ref());
         }
     }
-    Ok(exit_code(&table))
+    Ok(if answered { 0 } else { exit_code(&table) })
 }
 
 /// 3 if no score at all succeeded, else 0.
@@ -47,14 +55,30 @@ pub fn exit_code(table: &[Row]) -> u8 {
     if scores.any(Result::is_ok) { 0 } else { 3 }
 }
 
-fn object(architecture: &Architecture, requests: &[Arc<Request>], row: &Row, terms: bool) -> Value {
+/// A command and what it said of a network.
+type Answer<'a> = (&'a str, std::result::Result<f64, Failure>);
+
+fn object(
+    architecture: &Architecture,
+    requests: &[Arc<Request>],
+    row: &Row,
+    terms: bool,
+    answer: Option<&Answer>,
+) -> Value {
+    let own = answer.map(|(command, value)| {
+        let entry = match value {
+            Ok(value) => json!({"value": value}),
+            Err(failure) => json!({"error": failure.to_string(), "kind": failure.kind()}),
+        };
+        ((*command).to_owned(), entry)
+    });
     let scores = requests
         .iter()
         .zip(&row.cells)
         .map(|(request, cell)| (request.label().to_owned(), entry(request, cell, terms)));
     json!({
         "id": architecture.id(), "space": architecture.space(), "params": architecture.params().total,
-        "scores": scores.collect::<Map<_, _>>(),
+        "scores": scores.chain(own).collect::<Map<_, _>>(),
         "passes": row.passes.iter().map(|(pass, seconds)| json!({"pass": output::pass(pass), "seconds": seconds})).collect::<Vec<_>>(),
     })
 }
@@ -101,7 +125,13 @@ fn failure(error: &Error) -> Value {
     json!({"error": error.to_string(), "kind": error.kind()})
 }
 
-fn print(architecture: &Architecture, requests: &[Arc<Request>], row: &Row, args: &args::Score) {
+fn print(
+    architecture: &Architecture,
+    requests: &[Arc<Request>],
+    row: &Row,
+    args: &args::Score,
+    answer: Option<&Answer>,
+) {
     output::line(format!(
         "{}  {}  {} parameters\n{}",
         architecture.id(),
@@ -156,6 +186,11 @@ fn print(architecture: &Architecture, requests: &[Arc<Request>], row: &Row, args
             };
             rows.extend(good[0].terms.iter().map(term));
         }
+    }
+    if let Some((command, value)) = answer {
+        let shown = value.as_ref().map_or_else(|e| e.kind().to_owned(), |value| output::number(*value));
+        rows.push(vec![(*command).to_owned(), shown, String::new(), String::new()]);
+        notes.extend(value.as_ref().err().map(|failure| format!("{command}: {}", failure.message)));
     }
     output::line(format!("\n{}", output::table(&["proxy", "score", "over seeds", "time"], rows)));
     notes.iter().for_each(output::line);

@@ -2,6 +2,7 @@
 
 use crate::args::{PrecisionArg, ScoringArgs, no_effect};
 use crate::{output, places};
+use foretell::benchmark::COLUMN;
 use foretell::error::{Error, Result};
 use foretell::file;
 use foretell::probe::Inputs;
@@ -48,6 +49,19 @@ impl ScoringArgs {
         }
         self.refuse_idle(&requests)?;
         Ok(requests)
+    }
+
+    /// The requested proxies, and the columns of the table among them: `column:NAME`.
+    pub fn requests_and_columns(&self, usual: &str) -> Result<(Vec<Request>, Vec<String>)> {
+        let list = written(self.proxies.as_deref().unwrap_or(usual))?;
+        let (columns, others): (Vec<&str>, Vec<&str>) =
+            proxy::split(&list).into_iter().partition(|entry| entry.starts_with(COLUMN));
+        if columns.is_empty() {
+            return Ok((self.requests(usual)?, Vec::new()));
+        }
+        let requests = Request::parse_list(&others.join(", "))?;
+        self.refuse_idle(&requests)?;
+        Ok((requests, columns.iter().map(|entry| entry[COLUMN.len()..].trim().to_owned()).collect()))
     }
 
     /// Refuses options that have no effect on any of the proxies.

@@ -1,17 +1,28 @@
 //! Arguments of the commands that read labelled networks.
 
-use super::value::whole;
+use super::value::{number, whole};
 use super::{LabelArgs, ScoringArgs, TableArgs};
-use clap::Args;
+use clap::{Args, ValueEnum};
+use foretell::benchmark::Bands;
+use foretell::error::Result;
 use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct Bench {
     /// Benchmark: a folder in the benchmark folder, FOLDER/TABLE, or all. Default: list all.
     pub benchmark: Option<String>,
-    /// Print the tables as Markdown.
-    #[arg(long, conflicts_with = "json")]
-    pub markdown: bool,
+    /// How to print the figures: table, markdown, csv (one line per proxy) or latex (package booktabs).
+    #[arg(long, value_enum, default_value_t = BenchFormat::Table, conflicts_with = "json")]
+    pub format: BenchFormat,
+    /// File to write the scores of every network to: .json or .csv.
+    #[arg(long, value_name = "FILE")]
+    pub scores: Option<PathBuf>,
+    /// Folder to write a scatter plot (SVG) of every proxy to.
+    #[arg(long, value_name = "FOLDER")]
+    pub plots: Option<PathBuf>,
+    /// Parameter counts that cut the networks into bands, e.g. 1M,5M,20M; agreement is printed within each band.
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', value_parser = number)]
+    pub bands: Vec<u64>,
     #[command(flatten)]
     pub table: TableArgs,
     /// Number of bootstrap resamples for each interval; 0 for no intervals.
@@ -22,6 +33,26 @@ pub struct Bench {
     pub dry_run: bool,
     #[command(flatten)]
     pub scoring: ScoringArgs,
+}
+
+impl Bench {
+    /// The requested bands; none if none were requested.
+    pub fn bands(&self) -> Result<Option<Bands>> {
+        if self.bands.is_empty() { Ok(None) } else { Bands::at(&self.bands).map(Some) }
+    }
+}
+
+/// How figures are printed.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum BenchFormat {
+    /// Columns of text.
+    Table,
+    /// A Markdown table.
+    Markdown,
+    /// Comma-separated values.
+    Csv,
+    /// A LaTeX table.
+    Latex,
 }
 
 #[derive(Args)]
@@ -86,7 +117,7 @@ pub struct Discover {
 pub struct Calibrate {
     #[command(flatten)]
     pub labels: LabelArgs,
-    /// Number of labels to use; all other networks are the test.
+    /// Number of labels to use, or all there are; all other networks are the test.
     #[arg(long = "labels", default_value_t = 30, value_name = "K", value_parser = clap::value_parser!(u32).range(5..=1_000_000))]
     pub count: u32,
     /// File to write the proxy to, for --proxy @FILE.

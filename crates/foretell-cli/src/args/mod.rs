@@ -14,7 +14,7 @@ mod value;
 use crate::{config, output};
 use clap::{Parser, Subcommand};
 use foretell::error::{Error, Result};
-pub use labels::{Bench, Calibrate, Discover};
+pub use labels::{Bench, BenchFormat, Calibrate, Discover};
 pub use limits::LimitArgs;
 pub use manual::{Completions, Man};
 pub use network::{Count, PrecisionArg, Proxies, Rank, Sample, Score, ScoringArgs, Spaces};

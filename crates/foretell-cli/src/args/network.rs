@@ -1,6 +1,7 @@
 //! Arguments of the commands that draw, count, score and rank architectures.
 
 use super::LimitArgs;
+use super::value::seconds;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -58,6 +59,13 @@ pub struct Score {
     /// Show the terms that each score is the sum of.
     #[arg(long)]
     pub terms: bool,
+    /// Shell command that scores an architecture: reads it as JSON from standard input and prints a number as its last
+    /// line, higher for better. Without --proxies nothing else is computed.
+    #[arg(long, value_name = "COMMAND")]
+    pub proxy_with: Option<String>,
+    /// Seconds that the command may take for one architecture.
+    #[arg(long, default_value_t = 60.0, requires = "proxy_with", value_parser = seconds)]
+    pub proxy_timeout: f64,
     #[command(flatten)]
     pub scoring: ScoringArgs,
 }

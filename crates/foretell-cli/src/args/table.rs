@@ -32,7 +32,7 @@ pub struct TableArgs {
     /// Use only N networks, evenly spread over the table.
     #[arg(long, value_name = "N", value_parser = whole::<1, 1_000_000_000>)]
     pub limit: Option<usize>,
-    /// Use only rows with this value in a text column, e.g. device=arm.
+    /// Use only rows with this value in a column, e.g. device=arm or epochs=50.
     #[arg(long = "where", value_name = "COLUMN=VALUE")]
     pub filters: Vec<String>,
     /// Set a field of every architecture, e.g. mode=published.
@@ -51,6 +51,14 @@ impl TableArgs {
                 .split_once('=')
                 .ok_or_else(|| Error::option(filter.as_str(), "is not COLUMN=VALUE"))?;
             table = table.filter(column, value)?;
+        }
+        if let Some((column, values)) = table.budgets().iter().next() {
+            let columns = table.budgets().into_keys().collect::<Vec<_>>().join(", ");
+            let message = format!(
+                "is needed: {name} has several rows per network, which differ in {columns}; e.g. --where {column}={}",
+                values[0]
+            );
+            return Err(Error::option("--where", message));
         }
         for text in &self.set {
             let (key, value) = assignment(text)?;

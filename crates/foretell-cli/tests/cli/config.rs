@@ -63,7 +63,7 @@ fn every_kind_of_option_can_be_set() {
 #[test]
 fn what_conflicts_with_the_command_line_is_ignored() {
     let folder = folder(
-        "[score]\nno-cache = true\nweights = \"standalone\"\nprecision = \"f64\"\n[bench]\nmarkdown = true\n\
+        "[score]\nno-cache = true\nweights = \"standalone\"\nprecision = \"f64\"\n[bench]\nformat = \"markdown\"\n\
          [search]\nevaluate-with = \"echo 1; : {dir}\"\non = \"text.txt\"\n[all]\nquiet = true\n",
         "",
     );

@@ -58,10 +58,21 @@ fn labels_become_a_proxy_file() {
     folder.ok("discover --benchmark made-gpt2 --data data --method alpha");
     let rules = folder.json("discover --method alpha --space lonas-llama");
     assert_eq!(rules["rows"].as_array().unwrap().len(), 6);
+    // Adapters alone vary in LoNAS's attention, and they are not counted.
+    assert!(rules["warnings"][0].as_str().unwrap().contains("the attention capacity is the same"), "{rules}");
+    assert!(folder.ok("discover --method alpha --space lonas-llama").contains("nothing to balance"));
+    let gpt2 = folder.json("discover --method alpha --space gpt2");
+    assert_eq!(gpt2["warnings"].as_array().unwrap().len(), 0);
     for wrong in
         ["discover --method random --space gpt2", "discover", "discover --space gpt2 --benchmark made-gpt2"]
     {
         folder.fails(wrong, 2, "");
     }
-    folder.fails(&ask.replace("15", "29"), 2, "");
+    // As many labels as there are: validation leaves one out at a time, and nothing is left to test.
+    let all = folder.json(&ask.replace("15", "1000"));
+    assert_eq!((&all["test_networks"], &all["test_tau"][0]), (&0.into(), &serde_json::Value::Null));
+    assert_eq!(all["calibration"]["labels"], 30);
+    assert!(all["calibration"]["steps"][0]["left_out"].as_f64().unwrap() > 0.5, "{all}");
+    assert!(folder.ok(&ask.replace("15", "1000")).contains("0 test networks"));
+    folder.fails(&format!("{ask} --limit 4"), 2, "--labels");
 }

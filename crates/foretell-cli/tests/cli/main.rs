@@ -1,6 +1,7 @@
 //! The real binary, as users meet it. One executable, so that it is linked once.
 
 mod basics;
+mod bench;
 mod config;
 mod discover;
 mod docs;

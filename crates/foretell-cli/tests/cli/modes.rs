@@ -135,7 +135,7 @@ fn errors_are_json_with_json() {
         ("studies --store none.db", "read", 1, "--store names another file"),
         ("studies delete s --store none.db", "read", 1, "none.db"),
         ("bench nothing", "unknown-name", 2, "--data FOLDER"),
-        ("calibrate --benchmark gpt2-pentateuch --labels 100000", "option", 2, "--labels"),
+        ("calibrate --benchmark gpt2-pentateuch --limit 4", "option", 2, "--labels"),
         (
             "search --space nasbench-nlp --proxy attention-confidence --seeds 1 --budget 2 --store f.db",
             "no-winner",

@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! of=linear: s = Σ_m mean_{b,d} max_t y_m[b,t,d]        m: outputs of the query, key, value and transform maps
-//! of=map:    s = Σ_l mean_{b,h,q} max_k P_l[b,h,q,k]        P: attention probabilities
+//! of=heads:  s = Σ_h mean_x |max Att_h(x)|        Att_h: output of head h, its largest entry over tokens and channels
 //! ```
 //!
 //! - Paper: Serianni & Kalita (ACL 2023), after *Analyzing multi-head self-attention* (Voita et al., 2019).
 //! - Direction: higher is better. Cost: one forward pass.
-//! - Departures from the paper: it prints maps; the released code, whose figures are published, takes outputs of linear
-//!   maps, which is the default. For decoders these are all matrices, as in LPZero.
+//! - Departures from the paper: it prints outputs of heads; the released code, whose figures are published, takes outputs of
+//!   linear maps, which is the default. For decoders these are all matrices, as in LPZero. The largest attention weight is
+//!   [softmax-confidence](super::softmax_confidence).
+use super::heads::heads;
 use super::prelude::*;
 
 /// See the [module documentation](self).
@@ -23,25 +25,26 @@ pub struct AttentionConfidence {
 enum Of {
     #[default]
     Linear,
-    Map,
+    Heads,
 }
 
 pub(super) const ABOUT: &About = &About {
     name: "attention-confidence",
+    version: 2,
     sentence: "Attention confidence: how sharply attention picks.",
     formula: "s = Σ_m mean_{b,d} max_t y_m[b,t,d]",
     paper: "Serianni & Kalita (2023)",
     cost: Cost::Forward,
-    options: &[("of", "linear", "linear (as released) or map (as printed)")],
-    variants: &[("published", "train=true"), ("paper", "of=map,normalise=true")],
-    departures: "outputs of linear maps instead of attention maps, as released",
+    options: &[("of", "linear", "linear (as released) or heads (as printed)")],
+    variants: &[("published", "train=true"), ("paper", "of=heads,normalise=true")],
+    departures: "outputs of linear maps instead of those of heads, as released",
     published: "FlexiBERT .475/.666; GPT-2 .676/.850 (LPZero)",
     ..About::SHAPE
 };
 
 impl AttentionConfidence {
     fn pass(&self) -> Pass {
-        Pass::forward().keep(if self.of == Of::Linear { Signal::Outputs } else { Signal::Attention })
+        Pass::forward().keep(if self.of == Of::Linear { Signal::Outputs } else { Signal::Inputs })
     }
 }
 
@@ -74,13 +77,21 @@ impl Proxy for AttentionConfidence {
     fn score(&self, input: &ProxyInput) -> Result<Score> {
         let observed = input.pass(&self.pass())?;
         let mut terms = Vec::new();
-        if self.of == Of::Map {
-            for (block, map) in
-                observed.kept(|mark| if let Mark::Attention(block) = mark { Some(block) } else { None })
-            {
-                let largest = |i| (0..map.cols()).map(|j| map.at(i, j)).fold(f64::NEG_INFINITY, f64::max);
-                let mean = (0..map.rows()).map(largest).sum::<f64>() / map.rows() as f64;
-                terms.push(Term::of(format!("block {block}"), block, mean));
+        if self.of == Of::Heads {
+            let batch = observed.result.batch;
+            for block in heads(input, &observed) {
+                let largest = |sample, head| {
+                    let entries = block.places(sample, head).map(|(t, j)| block.outputs.at(t, j));
+                    entries.fold(f64::NEG_INFINITY, f64::max).abs()
+                };
+                for head in 0..block.count {
+                    let mean = (0..batch).map(|sample| largest(sample, head)).sum::<f64>() / batch as f64;
+                    terms.push(Term::of(
+                        format!("{} head {head}", block.tensor.name()),
+                        block.tensor.block,
+                        mean,
+                    ));
+                }
             }
         } else {
             let chosen = |mark| match mark {
@@ -133,13 +144,18 @@ mod tests {
         assert_eq!(toy(NetworkKind::Decoder).value("attention-confidence"), 105.5);
     }
 
-    /// Probabilities, largest over keys: 0.75 and 0.5, mean 0.625; a second block 1 and 0.75, mean 0.875: 1.5.
+    /// Two samples of two tokens, two heads of width 1. The first head's largest are 3 and −1, magnitudes 3 and 1, mean 2; the
+    /// second's 4 and 2, mean 3: 5, and 2.5 for each head.
     #[test]
-    fn probabilities_by_hand() {
-        let toy = Toy::new().pass(Pass::forward().keep(Signal::Attention), |seen| {
-            seen.value(Mark::Attention(0), [[0.75, 0.25], [0.5, 0.5]])
-                .value(Mark::Attention(1), [[0.0, 1.0], [0.25, 0.75]])
-        });
-        assert_eq!(toy.value("attention-confidence[of=map]"), 1.5);
+    fn heads_by_hand() {
+        let toy = Toy::new().block(2, 2).matrix("out", Role::AttentionOut, 0, [[1.0, 1.0]]).pass(
+            Pass::forward().keep(Signal::Inputs),
+            |seen| {
+                let out = Mark::Input(seen.param("out"));
+                seen.batch(2).value(out, [[1.0, -2.0], [3.0, 4.0], [-2.0, 0.0], [-1.0, 2.0]])
+            },
+        );
+        assert_eq!(toy.value("attention-confidence[of=heads]"), 5.0);
+        assert_eq!(toy.value("attention-confidence[variant=paper]"), 2.5);
     }
 }

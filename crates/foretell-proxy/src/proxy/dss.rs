@@ -10,9 +10,10 @@
 //! - Direction: higher is better. Cost: one forward, one backward, and the singular values of small matrices.
 //! - Departures from the paper: |g ⊙ W| as released instead of the signed product as printed (`product=signed`), which
 //!   carries no signal through layer norms. As released, Q, K and V are one matrix (`qkv=fused`), the head counts too
-//!   (`head=1` or 2), and weights keep their sign (`weights=signed`).
+//!   (`head=1` or 2), and weights keep their sign (`weights=signed`). Encoders end in a layer norm, after which the sum of
+//!   outputs has no gradient: random signs weigh their outputs. `norms=gradient` and `norms=weight` are T-Razor's ablation.
 use super::prelude::*;
-use super::synaptic_diversity::{Qkv, diversity, joint};
+use super::synaptic_diversity::{NORMS, Norms, QKV, Qkv, diversity, joint};
 
 /// See the [module documentation](self).
 #[derive(Debug, Default, Deserialize)]
@@ -23,6 +24,7 @@ pub struct Dss {
     weights: Taken,
     head: u8,
     by: By,
+    norms: Norms,
 }
 
 #[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
@@ -52,6 +54,7 @@ enum By {
 
 pub(super) const ABOUT: &About = &About {
     name: "dss",
+    version: 2,
     sentence: "DSS: diversity of attention plus saliency of feed-forward layers.",
     formula: "s = Σ_l Σ_{Q,K,V,O} ‖g‖_* ‖W‖_* + Σ_{fc1,fc2} Σ |g ⊙ W|",
     paper: "TF-TAS (Zhou et al., 2022); T-Razor eq. 8 and 9",
@@ -63,7 +66,8 @@ pub(super) const ABOUT: &About = &About {
         ("released", "qkv=none,weights=signed"),
         ("auto-prox", "qkv=fused,by=shape,head=1"),
     ],
-    departures: "absolute products by default, as released",
+    departures: "|g ⊙ W| as released, not the signed product of eq. 9; Q, K, V apart as printed, not one matrix as \
+                 released; the classifier left out, where the released code adds it; random signs weigh the outputs of encoders",
     published: "AutoFormer .66/.80, .65/.82, .64/.84 (ETAS); .697, .615, .306 (T-Razor)",
     ..About::SHAPE
 };
@@ -71,15 +75,17 @@ pub(super) const ABOUT: &About = &About {
 pub(super) const RANGES: &[Range] = &[Range::whole("head", 0, 100)];
 
 pub(super) const OPTIONS: &[(&str, &str, &str)] = &[
-    ("qkv", "split", "split: Q, K, V apart; fused: one matrix; none: left out"),
+    QKV,
     ("product", "absolute", "absolute: |g ⊙ W|, signed: g ⊙ W as printed"),
     ("weights", "absolute", "absolute: magnitudes, signed: only positions and class token made positive"),
     ("head", "0", "how often the classifier's saliency is added"),
     (
         "by",
         "role",
-        "role: attention is what it is; shape: joint projections and square matrices, all other linear maps are feed-forward",
+        "role: attention is what it is; shape: joint projections and square matrices, all other linear maps but the \
+         classifier are feed-forward",
     ),
+    NORMS,
 ];
 
 impl Dss {
@@ -108,7 +114,9 @@ impl Dss {
             }
             let attention = match self.by {
                 By::Role => part == Part::Attention,
-                By::Shape => is_fused(tensor) || layer.weight.rows() == layer.weight.cols(),
+                By::Shape => {
+                    part != Part::Head && (is_fused(tensor) || layer.weight.rows() == layer.weight.cols())
+                }
             };
             let times = match (self.by, part) {
                 (_, Part::Head) => self.head,
@@ -117,7 +125,7 @@ impl Dss {
             };
             zero = zero && layer.gradient.sum(f64::abs) == 0.0;
             if attention {
-                let value = diversity(about, &observed, &layer, qkv)?;
+                let value = diversity(about, &observed, &layer, (qkv, self.norms))?;
                 diverse.push(Term::of(format!("{} diversity", tensor.name()), tensor.block, value));
             } else {
                 let product = |g: f64, w: f64| {
@@ -192,6 +200,29 @@ mod tests {
             });
         near(toy.value("dss[by=shape]"), 26.0);
         near(toy.value("dss"), 26f64.sqrt() + 11.0);
+    }
+
+    /// A square classifier is no attention, whatever its shape: with head=0 it is left out, with head=1 its saliency counts,
+    /// |1·5| + |2·1| = 7. The square map has 2 · 2 = 4.
+    #[test]
+    fn square_classifiers_by_hand() {
+        let toy = Toy::new()
+            .kind(NetworkKind::Vision)
+            .matrix("fc1", Role::FfnIn, 0, [[1.0, 0.0], [0.0, 1.0]])
+            .matrix("head", Role::Head, None, [[5.0, 0.0], [0.0, 1.0]])
+            .pass(Pass::linearised(), |seen| {
+                seen.gradient("fc1", [[1.0, 0.0], [0.0, 1.0]]).gradient("head", [[1.0, 0.0], [0.0, 2.0]])
+            });
+        near(toy.value("dss[by=shape]"), 4.0);
+        near(toy.value("dss[by=shape,head=1]"), 11.0);
+    }
+
+    /// One factor of the diversity alone: the gradient's norm 3 or the magnitudes' 2, beside the saliency 3.
+    #[test]
+    fn norms_alone_by_hand() {
+        let magnitudes = toy(WeightTransform::Magnitudes);
+        near(magnitudes.value("dss[norms=gradient]"), 6.0);
+        near(magnitudes.value("dss[norms=weight]"), 5.0);
     }
 
     /// Names on the card are names in the code.

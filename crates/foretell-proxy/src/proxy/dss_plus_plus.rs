@@ -6,7 +6,8 @@
 //!
 //! - Paper: *T-Razor* eq. 10.
 //! - Direction: higher is better. Cost: as [dss](super::dss); ranks are taken anew whenever the set grows.
-//! - Departures from the paper: ties share their average rank. Options as for dss.
+//! - Departures from the paper: ties share their average rank. Diversity and saliency depart as in dss, and
+//!   so do the options.
 use super::dss::{Dss, OPTIONS};
 use super::prelude::*;
 
@@ -17,6 +18,7 @@ pub struct DssPlusPlus(Dss);
 
 pub(super) const ABOUT: &About = &About {
     name: "dss++",
+    version: 2,
     sentence: "DSS++: the rank of diversity plus the rank of saliency within a set.",
     formula: "s(A) = rank(Σ_l D_l) + rank(Σ_l S_l)",
     paper: "T-Razor eq. 10",
@@ -24,7 +26,7 @@ pub(super) const ABOUT: &About = &About {
     options: OPTIONS,
     ranges: super::dss::RANGES,
     parts: &["diversity", "saliency"],
-    departures: "ties share their average rank",
+    departures: "ties share their average rank; diversity and saliency depart as in dss",
     published: "AutoFormer .716, .664, .431 (T-Razor)",
     ..About::SHAPE
 };

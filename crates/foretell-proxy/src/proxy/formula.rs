@@ -7,7 +7,9 @@
 //! The text is a nesting of names and is a proxy wherever a name is: `sum(square(negate(head)), log-softmax(norm(activation)))`
 //! is LPZero's FlexiBERT winner. The innermost operator is applied first. Every list element is reduced to its mean, lists
 //! are joined element by element, the shorter one ending both, and the mean over elements is the score; `total(…)` around
-//! the join takes the sum instead, a minus sign in front turns the order round. A branch with `prune` in its chain is left
+//! the join takes the sum instead, a minus sign in front turns the order round. `late(…)` around the join joins the tensors
+//! entry by entry before the mean is taken, LPZero's `late_reduce`; it differs for products alone, since means add up, and
+//! tensors of different shapes are reduced first all the same. A branch with `prune` in its chain is left
 //! out, and the other passes through alone.
 //!
 //! - Paper: *LPZero: Language model zero-cost proxy search from zero* (Dong et al., EMNLP 2024).
@@ -62,9 +64,14 @@ impl Branch {
         self.chain.contains(&Unary::Prune)
     }
 
+    /// What the chain makes of an element.
+    pub fn tensor(&self, sheet: Sheet) -> Sheet {
+        self.chain.iter().fold(sheet, |sheet, unary| unary.apply(&sheet))
+    }
+
     /// The number that an element comes to, not finite where an operator is not defined.
     pub fn value(&self, sheet: Sheet) -> f64 {
-        self.chain.iter().fold(sheet, |sheet, unary| unary.apply(&sheet)).mean()
+        self.tensor(sheet).mean()
     }
 }
 
@@ -83,6 +90,8 @@ pub struct Formula {
     pub turned: bool,
     /// How the joined list becomes one number.
     pub aggregate: Aggregate,
+    /// Whether tensors are joined entry by entry before they are reduced.
+    pub late: bool,
     /// How the branches are joined.
     pub join: Binary,
     /// The branches.
@@ -98,6 +107,21 @@ impl Formula {
             (true, false) => right.to_vec(),
             (true, true) => Vec::new(),
         }
+    }
+
+    /// What two elements come to if their tensors are joined before they are reduced.
+    pub fn joined_late(&self, left: Sheet, right: Sheet) -> f64 {
+        let [a, b] = [(left, 0), (right, 1)].map(|(sheet, side)| self.branches[side].tensor(sheet));
+        if a.data.len() != b.data.len() || a.lead != b.lead {
+            return self.join.apply(a.mean(), b.mean());
+        }
+        let data = a.data.iter().zip(&b.data).map(|(a, b)| self.join.apply(*a, *b)).collect();
+        Sheet { data, lead: a.lead }.mean()
+    }
+
+    /// Whether tensors are joined before they are reduced: a pruned branch leaves nothing to join.
+    pub fn joins_late(&self) -> bool {
+        self.late && !self.branches.iter().any(Branch::pruned)
     }
 
     /// The score from the joined list, not a number if it is empty.
@@ -123,18 +147,22 @@ impl Proxy for Formula {
     }
     fn score(&self, input: &ProxyInput) -> Result<Score> {
         let mut lists = [Vec::new(), Vec::new()];
-        let mut names = Vec::new();
         for (list, branch) in lists.iter_mut().zip(&self.branches).filter(|(_, branch)| !branch.pruned()) {
-            let elements = branch.input.elements(input)?;
-            names.push(
-                elements.iter().map(|element| (element.name.clone(), element.block)).collect::<Vec<_>>(),
-            );
-            *list = elements.iter().map(|element| branch.value(element.sheet())).collect();
+            *list = branch.input.elements(input)?;
         }
-        let joined = self.joined(&lists[0], &lists[1]);
-        let named = names.into_iter().next().unwrap_or_default();
-        let terms =
-            named.into_iter().zip(&joined).map(|((name, block), value)| Term::of(name, block, *value));
+        let joined = if self.joins_late() {
+            let pairs = lists[0].iter().zip(&lists[1]);
+            pairs.map(|(left, right)| self.joined_late(left.sheet(), right.sheet())).collect()
+        } else {
+            let [left, right] = [0, 1].map(|side| {
+                let value = |element: &Element| self.branches[side].value(element.sheet());
+                lists[side].iter().map(value).collect::<Vec<f64>>()
+            });
+            self.joined(&left, &right)
+        };
+        let first = lists.iter().find(|list| !list.is_empty()).into_iter().flatten();
+        let named = first.map(|element| (element.name.clone(), element.block));
+        let terms = named.zip(&joined).map(|((name, block), value)| Term::of(name, block, *value));
         let score = Score::sum(terms.collect());
         let score = if self.turned { score.turned() } else { score };
         Ok(Score { value: self.of(&joined), ..score })
@@ -160,6 +188,23 @@ mod tests {
         let turned = toy.score("-total(difference(square(weight), gradient))").unwrap();
         assert_eq!((turned.value, turned.terms[0].value, turned.terms[1].value), (-12.5, -1.5, -11.0));
         assert_eq!(toy.value("sum(square(weight), prune(gradient))"), 5.75);
+    }
+
+    /// Entry by entry: (1·4 + −2·−2) / 2 = 4 and 3·−2 = −6, mean −1; of means −½ · 1 and 3·−2, mean −3.25. Sums do not differ.
+    /// Tensors of different shapes are reduced first: the norm √5 of the first layer times the mean of its gradient.
+    #[test]
+    fn late_joins_by_hand() {
+        let toy = Toy::new()
+            .matrix("q", Role::Query, 0, [[1.0, -2.0]])
+            .matrix("fc1", Role::FfnIn, 1, [[3.0]])
+            .pass(Pass::backward(Loss::Natural), |seen| {
+                seen.gradient("q", [[4.0, -2.0]]).gradient("fc1", [[-2.0]])
+            });
+        assert_eq!(toy.value("late(product(weight, gradient))"), -1.0);
+        assert_eq!(toy.value("product(weight, gradient)"), -3.25);
+        assert_eq!(toy.value("late(sum(weight, gradient))"), toy.value("sum(weight, gradient)"));
+        let mixed = toy.value("total(late(product(norm(weight), gradient)))");
+        assert!((mixed - (5f64.sqrt() - 6.0)).abs() < 1e-9, "{mixed}");
     }
 
     /// Queries alone of the outputs, every activation, attention and the input's gradient: 2 · 5, 3 · 7.

@@ -9,6 +9,7 @@
 //! - Direction: higher is better. Cost: one forward, one backward.
 //! - Departures from the paper: the released code looks at weights, the paper at heads; both are here, weights by
 //!   default. It also drops matrices of fewer than 128 stored rows; `rows=0` keeps all.
+use super::heads::{enters_output, heads};
 use super::prelude::*;
 
 /// See the [module documentation](self).
@@ -72,7 +73,7 @@ impl Proxy for HeadImportance {
             if self.rows.is_some() {
                 return Err(Error::option("rows", "has no effect together with of=heads"));
             }
-            return heads(input, &observed);
+            return of_heads(input, &observed);
         }
         // A decoder's fused matrices are no operator of their own: all its matrices are looked at.
         let decoder = input.subject.kind() == NetworkKind::Decoder;
@@ -91,28 +92,19 @@ impl Proxy for HeadImportance {
 }
 
 /// What leaves the heads enters the output map: one inner product per sample and head.
-fn heads(input: &ProxyInput, observed: &PassView) -> Result<Score> {
-    let out = |mark| match mark {
-        Mark::Input(param) if observed.tensor(param).role == Role::AttentionOut => Some(param),
-        _ => None,
-    };
-    let mut counts = Vec::new();
-    input.subject.blocks(&mut |block| counts.push(block.heads.unwrap_or(1) as usize));
-    let (values, gradients) = (observed.kept(out), observed.kept_gradients(out));
+fn of_heads(input: &ProxyInput, observed: &PassView) -> Result<Score> {
+    let gradients = observed.kept_gradients(|mark| enters_output(observed, mark));
     let mut terms = Vec::new();
-    for (param, a) in values {
-        let tensor = observed.tensor(param);
-        let Some((_, g)) = gradients.iter().find(|(p, _)| *p == param) else { continue };
-        let heads = tensor.block.and_then(|block| counts.get(block as usize)).copied().unwrap_or(1);
-        let (tokens, width) = (a.rows() / observed.result.batch, a.cols() / heads);
+    for block in heads(input, observed) {
+        let Some((_, g)) = gradients.iter().find(|(param, _)| *param == block.param) else { continue };
         let inner = |sample: usize, head: usize| -> f64 {
-            let rows = sample * tokens..(sample + 1) * tokens;
-            let entries = rows.flat_map(|t| (head * width..(head + 1) * width).map(move |j| (t, j)));
-            entries.map(|(t, j)| a.at(t, j) * g.at(t, j)).sum::<f64>().abs()
+            let product = |(t, j)| block.outputs.at(t, j) * g.at(t, j);
+            block.places(sample, head).map(product).sum::<f64>().abs()
         };
-        let pairs = (0..observed.result.batch).flat_map(|sample| (0..heads).map(move |head| (sample, head)));
+        let pairs =
+            (0..observed.result.batch).flat_map(|sample| (0..block.count).map(move |head| (sample, head)));
         let sum: f64 = pairs.map(|(sample, head)| inner(sample, head)).sum();
-        terms.push(Term::of(tensor.name(), tensor.block, sum / observed.result.batch as f64));
+        terms.push(Term::of(block.tensor.name(), block.tensor.block, sum / observed.result.batch as f64));
     }
     match terms.is_empty() {
         true => input.undefined(ABOUT, "there is no attention head"),

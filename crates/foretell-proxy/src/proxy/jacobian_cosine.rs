@@ -6,7 +6,7 @@
 //!
 //! - Paper: *Improving zero-shot neural architecture search with parameters scoring* (Celotti et al., 2020).
 //! - Direction: higher is better. Cost: one forward, one backward.
-//! - Departures from the paper: the ½ is the released code's, the paper has none. The diagonal is exactly zero: a residue
+//! - Departures from the paper: the ½ is the released code's, `form=paper` leaves it out. The diagonal is exactly zero: a residue
 //!   of 1e-7 would be 0.45 under the twentieth root. Passes as for [jacobian-covariance](super::jacobian_covariance).
 use super::jacobian_covariance::{Rows, jacobian, pass};
 use super::prelude::*;
@@ -17,17 +17,31 @@ use super::spectrum::gram;
 #[serde(default, deny_unknown_fields)]
 pub struct JacobianCosine {
     of: Rows,
+    form: Form,
+}
+
+/// Whether pairs count by half, as the released code has it.
+#[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Form {
+    #[default]
+    Code,
+    Paper,
 }
 
 pub(super) const ABOUT: &About = &About {
     name: "jacobian-cosine",
+    version: 2,
     sentence: "Jacobian cosine: how far apart the samples' Jacobians point.",
     formula: "s = 1 − 1/(N² − N) · ½ Σ_{i≠j} |cos(J_i, J_j)|^(1/20)",
     paper: "Celotti et al. (2020); Serianni & Kalita (2023)",
     cost: Cost::Backward,
-    options: &[("of", "samples", "samples: a row each, positions: a row per channel of the position table")],
+    options: &[
+        ("of", "samples", "samples: a row each, positions: a row per channel of the position table"),
+        ("form", "code", "code: with the factor ½, as released; paper: without it, as printed"),
+    ],
     variants: &[
-        ("published-flexibert", "of=positions,loss=sum,train=true"),
+        ("published-flexibert", "of=positions,loss=sum,train=true,tokens=512"),
         ("published-gpt2", "of=positions"),
     ],
     departures: "a diagonal of exactly zero; encoders use a random projection",
@@ -55,7 +69,9 @@ impl Proxy for JacobianCosine {
     fn score(&self, input: &ProxyInput) -> Result<Score> {
         let pass = pass(input.subject, self.of);
         let (rows, n) = jacobian(ABOUT, input, &pass, self.of)?;
-        Ok(Score::from(cosine(ABOUT, &rows, n)?).note(input.trap(&pass)))
+        let value = cosine(ABOUT, &rows, n)?;
+        let value = if self.form == Form::Paper { 2.0 * value - 1.0 } else { value };
+        Ok(Score::from(value).note(input.trap(&pass)))
     }
 }
 
@@ -72,6 +88,7 @@ mod tests {
             seen.batch(2).value_gradient(Mark::Embedded, [[3.0, 4.0], [8.0, 6.0]])
         });
         near(toy.value("jacobian-cosine"), 1.0 - 0.5 * 0.96f64.powf(0.05));
+        near(toy.value("jacobian-cosine[form=paper]"), 1.0 - 0.96f64.powf(0.05));
     }
 
     /// A row per channel of the position table, the second turned round: the magnitude of the cosine counts.

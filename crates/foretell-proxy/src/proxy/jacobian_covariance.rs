@@ -5,7 +5,8 @@
 //! ```
 //!
 //! J has one row per sample: the gradient of the outputs at its embedded input. `of=positions` takes the gradient of the
-//! position table instead, a row per channel, as published for FlexiBERT and GPT-2.
+//! position table instead, a row per channel, as published for FlexiBERT and GPT-2. The published texts fill all 512
+//! positions of FlexiBERT: shorter ones leave columns of zeros and rows that depend on one another, each of which adds −1e5.
 //!
 //! - Paper: *Neural architecture search without training*, first version (Mellor et al., 2020); Serianni & Kalita (2023).
 //! - Direction: higher is better. Cost: one forward, one backward.
@@ -32,13 +33,14 @@ pub(super) enum Rows {
 
 pub(super) const ABOUT: &About = &About {
     name: "jacobian-covariance",
+    version: 2,
     sentence: "Jacobian covariance: how differently the output depends on the input from sample to sample.",
     formula: "s = −Σ_n ln(λ_n + 1e-5) + 1/(λ_n + 1e-5)",
     paper: "Mellor et al. (2020); Serianni & Kalita (2023)",
     cost: Cost::Backward,
     options: &[("of", "samples", "samples: a row each, positions: a row per channel of the position table")],
     variants: &[
-        ("published-flexibert", "of=positions,loss=sum,train=true"),
+        ("published-flexibert", "of=positions,loss=sum,train=true,tokens=512"),
         ("published-gpt2", "of=positions"),
     ],
     departures: "a symmetric solver; encoders use a random projection",

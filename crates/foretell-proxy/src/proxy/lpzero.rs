@@ -12,6 +12,7 @@
 //! - Departures from the paper: in the released code "revert" negates instead of inverting and the log-softmax of one
 //!   number is zero, which leaves the first line; `form=paper` is the second.
 use super::prelude::*;
+use std::collections::BTreeMap;
 
 /// See the [module documentation](self).
 #[derive(Debug, Default, Deserialize)]
@@ -40,6 +41,7 @@ enum Form {
 
 pub(super) const ABOUT: &About = &About {
     name: "lpzero",
+    version: 2,
     sentence: "LPZero: the formulas that an evolution over formulas found best.",
     formula: "FlexiBERT: s = mean_l mean(h²); GPT-2: s = −mean_ℓ [mean(W²) + mean(softmax(g)²)]",
     paper: "LPZero (Dong et al., 2024)",
@@ -108,17 +110,30 @@ impl Proxy for LpZero {
             })
             .collect();
         if self.form == Form::Paper {
-            let activations =
-                observed.kept(|mark| if let Mark::Activation(block) = mark { Some(block) } else { None });
-            let norms: Vec<f64> = activations.iter().map(|(_, a)| a.sum(|x| x * x).sqrt()).collect();
-            let largest = norms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let log_sum = norms.iter().map(|n| (n - largest).exp()).sum::<f64>().ln() + largest;
-            terms.iter_mut().zip(&norms).for_each(|(term, norm)| term.value += norm - log_sum);
+            let norms = activation_norms(&observed);
+            let largest = norms.values().copied().fold(f64::NEG_INFINITY, f64::max);
+            let log_sum = norms.values().map(|n| (n - largest).exp()).sum::<f64>().ln() + largest;
+            for term in &mut terms {
+                let Some(norm) = term.block.and_then(|block| norms.get(&block)) else {
+                    return input.undefined(ABOUT, format!("there is no activation beside {}", term.name));
+                };
+                term.value += norm - log_sum;
+            }
             return Ok(Score::sum(terms));
         }
         let score = Score::sum(terms);
         Ok(Score { value: score.value / score.terms.len() as f64, ..score })
     }
+}
+
+/// The Frobenius norm of all that leaves the activations of a layer, by layer.
+fn activation_norms(observed: &PassView) -> BTreeMap<u32, f64> {
+    let block = |mark| if let Mark::Activation(block) = mark { Some(block) } else { None };
+    let mut squares: BTreeMap<u32, f64> = BTreeMap::new();
+    for (block, outputs) in observed.kept(block) {
+        *squares.entry(block).or_default() += outputs.sum(|x| x * x);
+    }
+    squares.into_iter().map(|(block, sum)| (block, sum.sqrt())).collect()
 }
 
 /// The mean square of the softmax down each stored column.
@@ -160,6 +175,28 @@ mod tests {
         assert_eq!(encoder().value("lpzero"), 5.75);
         let logs = 18.0 - 2.0 * (5f64.exp() + 13f64.exp()).ln();
         near(encoder().value("lpzero[form=paper]"), 0.625 + 1.0 / 9.0 + logs);
+    }
+
+    /// A layer with two activations, as feed-forward stacks have: 5 and 12 have the norm 13 together, and belong to the queries
+    /// of their own layer, wherever they stand: 0.625 + 1/9 and 18 − 2 ln(e⁵ + e¹³), as above.
+    #[test]
+    fn activations_belong_to_their_layer() {
+        let pass = Pass::forward().keep(Signal::Outputs).keep(Signal::Activations);
+        let toy = Toy::new()
+            .kind(NetworkKind::Encoder)
+            .matrix("q", Role::Query, 0, [[1.0]])
+            .matrix("mix", Role::Transform, 1, [[1.0]])
+            .pass(pass, |seen| {
+                seen.output("q", [[1.0, -2.0]])
+                    .value(Mark::Activation(1), [[5.0]])
+                    .value(Mark::Activation(1), [[12.0]])
+                    .output("mix", [[3.0]])
+                    .value(Mark::Activation(0), [[3.0, -4.0]])
+            });
+        let score = toy.score("lpzero[form=paper]").unwrap();
+        let log_sum = (5f64.exp() + 13f64.exp()).ln();
+        near(score.terms[0].value, 0.625 + 5.0 - log_sum);
+        near(score.terms[1].value, 1.0 / 9.0 + 13.0 - log_sum);
     }
 
     /// Weights: 30 / (4 + 1e-9). Softmax down the columns (ln 3, 0) and (0, 0): ¾, ¼ and ½, ½, squares 0.625 and 0.5, over 4

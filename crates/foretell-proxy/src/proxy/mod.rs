@@ -8,6 +8,7 @@
 
 mod blend;
 mod formula;
+mod heads;
 mod input;
 mod pass_overrides;
 mod prelude;
@@ -531,6 +532,6 @@ mod tests {
                 compared += 1;
             }
         }
-        assert_eq!(compared, 54, "options whose defaults are compared");
+        assert_eq!(compared, 59, "options whose defaults are compared");
     }
 }

@@ -45,24 +45,8 @@ impl Proxy for MoreNoised {
 
 #[cfg(test)]
 mod tests {
-    use super::super::toy::{Toy, near};
-    use super::*;
-
-    /// Rows (1, 2, 3) and (a, b, c): their correlation is that of (−1, 0, 1) and the centred second.
-    fn toy(second: &[(u32, [f64; 3])]) -> Toy {
-        second.iter().fold(Toy::new(), |toy, (noise, row)| {
-            let pass =
-                Pass { derivative: Derivative::Values, noise: *noise, ..Pass::backward(Loss::Natural) };
-            toy.pass(pass.keep(Signal::InputGradient), |seen| {
-                seen.batch(2).value_gradient(Mark::Embedded, [[1.0, 2.0, 3.0], *row])
-            })
-        })
-    }
-
-    /// The covariance score of two rows of correlation c: λ = 1 ± c.
-    fn covariance(c: f64) -> f64 {
-        -[1.0 - c, 1.0 + c].map(|value| value + 1e-5).iter().map(|v| v.ln() + 1.0 / v).sum::<f64>()
-    }
+    use super::super::large_noise::by_hand::{covariance, toy};
+    use super::super::toy::near;
 
     /// Noise of 0, 0.1, 10 and 100 times the variance with correlations ½, 0, 3/√12 and 5/√28: minus the product of the
     /// four covariance scores. Cosine scores are multiplied as they are.

@@ -57,6 +57,13 @@ pub(super) const ABOUT: &About = &About {
     ..About::SHAPE
 };
 
+impl Sept {
+    /// With so many tokens; the network's own where nothing is said.
+    pub(super) fn of_tokens(tokens: Option<u64>) -> Self {
+        Sept { tokens, ..Sept::default() }
+    }
+}
+
 impl Proxy for Sept {
     fn score(&self, input: &ProxyInput) -> Result<Score> {
         let tokens = self.tokens.unwrap_or_else(|| input.subject.tokens());

@@ -8,7 +8,8 @@
 //! - Direction: higher is better. Cost: one forward, one backward, and the singular values of small matrices.
 //! - Departures from the paper: vision transformers run on magnitudes, ones and the sum of logits, as printed. Encoders
 //!   follow Serianni & Kalita (every linear map of the operator, real weights, a batch), decoders LPZero (every matrix,
-//!   cross-entropy). `qkv=fused` treats a joint projection as one matrix, as the released code does.
+//!   cross-entropy). `qkv=fused` treats a joint projection as one matrix, as the released code does. `norms=gradient` and
+//!   `norms=weight` take one factor alone, as T-Razor's ablation does.
 use super::prelude::*;
 
 /// See the [module documentation](self).
@@ -16,7 +17,22 @@ use super::prelude::*;
 #[serde(default, deny_unknown_fields)]
 pub struct SynapticDiversity {
     qkv: Option<Qkv>,
+    norms: Norms,
 }
+
+/// Which nuclear norms are multiplied.
+#[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Norms {
+    #[default]
+    Both,
+    Gradient,
+    Weight,
+}
+
+/// The option of [`Norms`], for every proxy that has it.
+pub(super) const NORMS: (&str, &str, &str) =
+    ("norms", "both", "both: ‖g‖_* ‖W‖_*; gradient or weight: this nuclear norm alone");
 
 /// How joint projections of queries, keys and values are treated.
 #[derive(Debug, Default, Deserialize, Clone, Copy, PartialEq)]
@@ -28,13 +44,17 @@ pub(super) enum Qkv {
     None,
 }
 
+/// The option of [`Qkv`], for every proxy that has it.
+pub(super) const QKV: (&str, &str, &str) =
+    ("qkv", "split", "split: Q, K, V apart; fused: one matrix, as decoders have it; none: left out");
+
 pub(super) const ABOUT: &About = &About {
     name: "synaptic-diversity",
     sentence: "Synaptic diversity: how far attention weights are from rank one, and how much the output cares.",
     formula: "s = Σ_ℓ ‖∂L/∂W_ℓ‖_* · ‖W_ℓ‖_*",
     paper: "TF-TAS (Zhou et al., 2022); T-Razor eq. 8",
     cost: Cost::Backward,
-    options: &[("qkv", "split", "split: Q, K, V apart; fused: one matrix; none: left out")],
+    options: &[QKV, NORMS],
     variants: &[("published", "loss=sum,train=true")],
     published: "FlexiBERT .021/.175; GPT-2 .841/.957 (LPZero)",
     ..About::SHAPE
@@ -51,16 +71,24 @@ pub(super) fn joint(observed: &PassView, qkv: Option<Qkv>, input: &ProxyInput) -
     }
 }
 
-/// `‖g‖_* ‖W‖_*` of a matrix, or of its queries, keys and values.
-pub(super) fn diversity(about: &'static About, input: &PassView, layer: &Layer, qkv: Qkv) -> Result<f64> {
+/// `‖g‖_* ‖W‖_*` of a matrix, or of its queries, keys and values; or one of these norms alone.
+pub(super) fn diversity(
+    about: &'static About,
+    input: &PassView,
+    layer: &Layer,
+    (qkv, norms): (Qkv, Norms),
+) -> Result<f64> {
     let parts = match (is_fused(layer.tensor), qkv) {
         (true, Qkv::None) => return Ok(0.0),
         (true, Qkv::Split) => 3,
         _ => 1,
     };
-    let term = |part| {
-        Ok(input.weight_nuclear(about, layer, (part, parts))?
-            * input.gradient_nuclear(about, layer, (part, parts))?)
+    let weight = |part| input.weight_nuclear(about, layer, (part, parts));
+    let gradient = |part| input.gradient_nuclear(about, layer, (part, parts));
+    let term = |part| match norms {
+        Norms::Both => Ok(weight(part)? * gradient(part)?),
+        Norms::Gradient => gradient(part),
+        Norms::Weight => weight(part),
     };
     (0..parts).map(term).sum()
 }
@@ -92,7 +120,7 @@ impl Proxy for SynapticDiversity {
                 (Layers::Attention, joint(&observed, self.qkv, input)?)
             }
         };
-        observed.sum(ABOUT, layers, |layer| diversity(ABOUT, &observed, layer, qkv))
+        observed.sum(ABOUT, layers, |layer| diversity(ABOUT, &observed, layer, (qkv, self.norms)))
     }
 }
 
@@ -102,7 +130,7 @@ mod tests {
     use super::*;
 
     /// Encoders: queries ‖diag(1, −2)‖_* · ‖diag(3, 4)‖_* = 3 · 7 = 21, output map 2 · 5 = 10: 31. The feed-forward layer
-    /// is left out; decoders add its 1 · 6 = 6.
+    /// is left out; decoders add its 1 · 6 = 6. Gradients alone have 3 + 2 = 5, weights 7 + 5 = 12.
     #[test]
     fn two_layers_by_hand() {
         let toy = |kind| {
@@ -119,6 +147,8 @@ mod tests {
         };
         near(toy(NetworkKind::Encoder).value("synaptic-diversity"), 31.0);
         near(toy(NetworkKind::Decoder).value("synaptic-diversity"), 37.0);
+        near(toy(NetworkKind::Encoder).value("synaptic-diversity[norms=gradient]"), 5.0);
+        near(toy(NetworkKind::Encoder).value("synaptic-diversity[norms=weight]"), 12.0);
     }
 
     /// Vision transformers look at magnitudes: [[1, 1], [1, 1]] has norm 2 where the signed one has 2√2; times 2 is 4.

@@ -1,7 +1,7 @@
 //! How well proxies rank a benchmark, beside the trivial baselines.
 
-use super::{Benchmark, Column, Noise};
-use crate::error::Result;
+use super::{Bands, Benchmark, Column, Noise};
+use crate::error::{Error, Result};
 use crate::proxy::{Request, Score};
 use crate::rank::{self, Band, Interval, PairAgreement};
 use crate::score::{Cell, Scorer};
@@ -19,13 +19,25 @@ pub struct Settings {
     pub seed: u64,
     /// Pairs whose parameters differ by less than this share count as close in size.
     pub close: f64,
-    /// Equal-count bands of parameters.
-    pub bands: usize,
+    /// Bands of parameters.
+    pub bands: Bands,
+    /// Columns of the table that stand in the comparison as scores of their own, by name.
+    pub columns: Vec<String>,
 }
+
+/// How a column of the table is asked for where a proxy is.
+pub const COLUMN: &str = "column:";
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { resamples: 1000, seeds: vec![0, 1, 2], seed: 0, close: 0.1, bands: 3 }
+        Settings {
+            resamples: 1000,
+            seeds: vec![0, 1, 2],
+            seed: 0,
+            close: 0.1,
+            bands: Bands::Equal(3),
+            columns: Vec::new(),
+        }
     }
 }
 
@@ -47,8 +59,42 @@ pub struct Report {
     /// How much of the ranking is chance, where networks were trained more than once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
+    /// What should be known before the figures are trusted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// One entry per proxy, best tau first.
     pub proxies: Vec<Agreement>,
+    /// Every labelled network with its scores.
+    #[serde(skip)]
+    pub networks: Vec<Scored>,
+}
+
+impl Report {
+    /// Keeps some proxies alone, with their scores.
+    pub fn retain(&mut self, keep: impl Fn(&Agreement) -> bool) {
+        let kept: Vec<bool> = self.proxies.iter().map(keep).collect();
+        for network in &mut self.networks {
+            let mut at = kept.iter();
+            network.scores.retain(|_| at.next() == Some(&true));
+        }
+        let mut at = kept.iter();
+        self.proxies.retain(|_| at.next() == Some(&true));
+    }
+}
+
+/// A labelled network with its scores.
+#[derive(Debug, Clone)]
+pub struct Scored {
+    /// Its id.
+    pub id: String,
+    /// Its name in the table, where it has one.
+    pub name: Option<String>,
+    /// Its parameters.
+    pub params: u64,
+    /// The target as the table gives it.
+    pub target: f64,
+    /// A score per entry of [`Report::proxies`], none where there is none.
+    pub scores: Vec<Option<f64>>,
 }
 
 /// How well one proxy ranks. A statistic that is not defined, such as one of a constant score, is absent.
@@ -96,6 +142,16 @@ pub struct Agreement {
     pub seconds_per_architecture: f64,
 }
 
+impl Agreement {
+    /// Mean and standard deviation of tau over single seeds; none for fewer than two.
+    pub fn over_seeds(&self) -> Option<(f64, f64)> {
+        let n = self.kendall_seeds.len() as f64;
+        let mean = self.kendall_seeds.iter().sum::<f64>() / n;
+        let squares: f64 = self.kendall_seeds.iter().map(|tau| (tau - mean).powi(2)).sum();
+        (n > 1.0).then(|| (mean, (squares / (n - 1.0)).sqrt()))
+    }
+}
+
 /// Scores every labelled network and compares the order with the target's.
 ///
 /// The [`baselines`] belong among the scorer's proxies. `done` is told after every network.
@@ -113,17 +169,36 @@ pub fn evaluate(
     let size: Vec<f64> = labelled.iter().map(|i| benchmark.architectures[*i].params().total as f64).collect();
     let depth: Vec<f64> = labelled.iter().map(|i| benchmark.architectures[*i].depth() as f64).collect();
     let architectures: Vec<_> = labelled.iter().map(|i| benchmark.architectures[*i].clone()).collect();
+    // Unknown columns are named before anything is scored.
+    let given = settings.columns.iter().map(|name| own_scores(benchmark, name, &labelled));
+    let given = given.collect::<Result<Vec<_>>>()?;
     let table = scorer.table(&architectures, &settings.seeds, done)?;
+    let known = Known { truth: &truth, size: &size, depth: &depth };
     let mut proxies = Vec::new();
     for (index, request) in scorer.requests().iter().enumerate() {
         let column: Vec<&Cell> = table.iter().map(|row| &row.cells[index]).collect();
         let scores = scorer.order(index, &column);
         let seconds = column.iter().map(|cell| cell.seconds).sum::<f64>() / column.len().max(1) as f64;
-        let mut found = agreement(request, scores, &truth, &size, &depth, seconds, settings);
-        found.kendall_seeds = by_seed(request, &column, &truth);
-        proxies.push(found);
+        let found = Agreement {
+            trivial: request.about().trivial,
+            kendall_seeds: by_seed(request, &column, &truth),
+            seconds_per_architecture: seconds,
+            ..agreement(request.label().to_owned(), &scores, known, settings)
+        };
+        proxies.push((found, scores));
     }
-    proxies.sort_by(|a, b| b.kendall.unwrap_or(-2.0).total_cmp(&a.kendall.unwrap_or(-2.0)));
+    for (name, scores) in settings.columns.iter().zip(given) {
+        proxies.push((agreement(format!("{COLUMN}{name}"), &scores, known, settings), scores));
+    }
+    proxies.sort_by(|(a, _), (b, _)| b.kendall.unwrap_or(-2.0).total_cmp(&a.kendall.unwrap_or(-2.0)));
+    let (proxies, scores): (Vec<Agreement>, Vec<Vec<Result<f64>>>) = proxies.into_iter().unzip();
+    let network = |(place, row): (usize, &usize)| Scored {
+        id: benchmark.architectures[*row].id(),
+        name: benchmark.name_of(*row),
+        params: size[place] as u64,
+        target: sign * truth[place],
+        scores: scores.iter().map(|column| column[place].as_ref().ok().copied()).collect(),
+    };
     Ok(Report {
         benchmark: benchmark.name.clone(),
         family: benchmark.architectures.first().map_or(String::new(), |a| a.family().to_string()),
@@ -132,8 +207,26 @@ pub fn evaluate(
         n: labelled.len(),
         unlabelled: target.values.len() - labelled.len(),
         noise: Noise::of(benchmark, target, settings.seed),
+        notes: benchmark.notes.clone(),
         proxies,
+        networks: labelled.iter().enumerate().map(network).collect(),
     })
+}
+
+/// The scores that a column holds, larger for what is better; a network without a value has none.
+fn own_scores(benchmark: &Benchmark, name: &str, rows: &[usize]) -> Result<Vec<Result<f64>>> {
+    let column = benchmark.column(name)?;
+    let sign = if column.lower_is_better { -1.0 } else { 1.0 };
+    let missing = || Error::data(format!("{COLUMN}{name}"), "the table has no value for this network");
+    Ok(rows.iter().map(|row| column.values[*row].map(|value| sign * value).ok_or_else(missing)).collect())
+}
+
+/// What is known of networks beside their scores.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    truth: &'a [f64],
+    size: &'a [f64],
+    depth: &'a [f64],
 }
 
 /// Kendall's tau with each seed alone.
@@ -169,26 +262,18 @@ pub fn baselines(benchmark: &Benchmark, requests: &[Request]) -> Result<Vec<Requ
     labels.iter().map(|label| Request::parse(label)).collect()
 }
 
-fn agreement(
-    request: &Request,
-    scores: Vec<Result<f64>>,
-    truth: &[f64],
-    size: &[f64],
-    depth: &[f64],
-    seconds: f64,
-    settings: &Settings,
-) -> Agreement {
+fn agreement(name: String, scores: &[Result<f64>], known: Known, settings: &Settings) -> Agreement {
     let failure = scores.iter().find_map(|score| score.as_ref().err().map(ToString::to_string));
     let scored: Vec<usize> = (0..scores.len()).filter(|i| scores[*i].is_ok()).collect();
     let pick = |column: &[f64]| scored.iter().map(|i| column[*i]).collect::<Vec<f64>>();
     let score: Vec<f64> = scores.iter().filter_map(|score| score.as_ref().ok().copied()).collect();
-    let (truth, size, depth) = (pick(truth), pick(size), pick(depth));
+    let (truth, size, depth) = (pick(known.truth), pick(known.size), pick(known.depth));
     let pair = |interval: Interval| [interval.low, interval.high];
     let (resamples, seed) = (settings.resamples, settings.seed);
     let share = |percent: usize| (score.len() * percent).div_ceil(100);
     Agreement {
-        name: request.label().to_owned(),
-        trivial: request.about().trivial,
+        name,
+        trivial: false,
         kendall: rank::kendall_tau_b(&score, &truth),
         kendall_seeds: Vec::new(),
         kendall_ci: rank::kendall_interval(&score, &truth, resamples, seed).map(pair),
@@ -199,12 +284,12 @@ fn agreement(
         kendall_given_params: rank::partial_kendall(&score, &truth, &size),
         kendall_given_depth: rank::partial_kendall(&score, &truth, &depth),
         close_pairs: rank::close_pair_agreement(&score, &truth, &size, settings.close),
-        bands: rank::banded(&score, &truth, &size, settings.bands),
+        bands: settings.bands.of(&score, &truth, &size),
         top_overlap: [10, 30, 50].map(|percent| rank::top_k_overlap(&score, &truth, share(percent))),
         best_true_rank: rank::best_true_rank(&score, &truth, share(10)),
         distinct: rank::distinct(&score),
         failed: scores.len() - score.len(),
         failure,
-        seconds_per_architecture: seconds,
+        seconds_per_architecture: 0.0,
     }
 }

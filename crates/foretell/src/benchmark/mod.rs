@@ -4,21 +4,25 @@
 //! understood by their columns, so a new file of a known kind works without code: see [`Benchmark::load`].
 
 mod agreement;
+mod bands;
 #[cfg(feature = "train")]
 mod build;
 mod evidence;
+mod export;
 mod noise;
 mod row;
 mod table;
 
-pub use agreement::{Agreement, Report, Settings, baselines, evaluate};
+pub use agreement::{Agreement, COLUMN, Report, Scored, Settings, baselines, evaluate};
+pub use bands::Bands;
 #[cfg(feature = "train")]
 pub use build::{Config, Plan};
 pub use evidence::{Evidence, evidence};
+pub use export::{figures, scores_csv, scores_json};
 pub use noise::Noise;
 pub use row::Count;
 
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, families};
 use crate::catalogue;
 use crate::error::{Error, Result};
 use serde_json::{Map, Value};
@@ -36,7 +40,9 @@ pub struct Benchmark {
     pub columns: Vec<Column>,
     /// Counts that the table publishes, beside ours, for every row.
     pub counts: Vec<Count>,
-    /// Text columns, for picking rows.
+    /// What should be known before its networks are trusted: that their family is a guess.
+    pub notes: Vec<String>,
+    /// Texts and numbers of each row, for picking rows.
     labels: Vec<Map<String, Value>>,
     /// Every run of networks trained more than once, each with its network's `id`.
     repeats: Vec<Row>,
@@ -144,10 +150,33 @@ pub fn names(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
+/// Words of columns that say how long a network was trained.
+const BUDGETS: [&str; 8] =
+    ["budget", "budgets", "epoch", "epochs", "fidelity", "iterations", "step", "steps"];
+/// Values of a column that an error lists.
+const SHOWN: usize = 20;
+
+/// A cell as it is written in a filter.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What is said of rows whose family is a guess.
+fn guess(rows: &[Row], read: &[Architecture]) -> Vec<String> {
+    let guessed = rows.iter().zip(read).filter(|(row, _)| !row::says(&row.values));
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    guessed.for_each(|(_, architecture)| *counts.entry(architecture.family().name()).or_default() += 1);
+    let note = |(family, n): (&str, &usize)| {
+        format!("{n} rows say neither 'family' nor 'space' and are read as {family} by their columns")
+    };
+    counts.iter().map(|(family, n)| note((family, n))).collect()
+}
+
 impl Benchmark {
     /// Loads a benchmark by name from a folder of benchmarks, else from those that ship with the library.
     ///
-    /// A row's space is its column `space`, else follows from its columns: `nodes` is a recurrent cell,
+    /// A row is of the `family` that it says, or of its `space`: a preset, or a file (.toml) next to the table. Else its
+    /// columns are guessed by, which [`Benchmark::notes`] says: `nodes` is a recurrent cell,
     /// `operation_type` FlexiBERT, `base_dim` PiT, `mlp_ratio` AutoFormer, `model_dim` GPT-2 or Transformer-XL (column
     /// `backbone`, else the folder's name). A table `recipes` is joined with `runs.csv` by `recipe_group`; rows of one
     /// `recipe_group` are one network, its results averaged.
@@ -166,19 +195,22 @@ impl Benchmark {
         };
         let mut counts = Vec::new();
         let mut read = Vec::with_capacity(rows.len());
-        let hints = row::Hints::of(name, &rows)?;
+        let inside = folder.join(name.split('/').next().unwrap_or(name));
+        let hints = row::Hints::of(name, inside, &rows)?;
         for Row { place, values } in &rows {
             let architecture = row::architecture(values, &hints).map_err(|e| e.at(place))?;
             counts.extend(row::counts(place, values, &architecture));
             read.push(architecture);
         }
         let groups = table::groups(&rows);
-        let genes = |key: &str| read.first().is_some_and(|a| a.family().knows(key));
+        // A field of whatever family is never a result, even if this table's networks are of another.
+        let genes = |key: &str| families().iter().any(|family| family.knows(key));
         let columns =
             table::numeric(&rows, &groups).into_iter().filter(|column| !genes(&column.name)).collect();
         let firsts: Vec<usize> = groups.iter().map(|group| group[0]).collect();
         let texts = |i: &usize| {
-            rows[*i].values.iter().filter(|(_, v)| v.is_string()).map(|(k, v)| (k.clone(), v.clone()))
+            let plain = |(_, v): &(&String, &Value)| v.is_string() || v.is_number();
+            rows[*i].values.iter().filter(plain).map(|(k, v)| (k.clone(), v.clone()))
         };
         Ok(Benchmark {
             name: name.to_owned(),
@@ -186,8 +218,46 @@ impl Benchmark {
             architectures: firsts.iter().map(|i| read[*i].clone()).collect(),
             columns,
             counts,
+            notes: guess(&rows, &read),
             repeats,
         })
+    }
+
+    /// The columns in which several rows of one network differ in how long it was trained, each with its values. Which
+    /// result is meant must then be said, by [`Benchmark::filter`].
+    pub fn budgets(&self) -> BTreeMap<String, Vec<String>> {
+        let mut rows: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (row, architecture) in self.architectures.iter().enumerate() {
+            rows.entry(architecture.id()).or_default().push(row);
+        }
+        let is_budget = |key: &str| key.split('_').any(|word| BUDGETS.contains(&word));
+        let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for same in rows.values().filter(|same| same.len() > 1) {
+            for key in self.labels[same[0]].keys().filter(|key| is_budget(key)) {
+                let values = same.iter().filter_map(|row| self.labels[*row].get(key)).map(plain);
+                let mut values: Vec<String> = values.collect();
+                values.sort();
+                values.dedup();
+                if values.len() > 1 {
+                    found.entry(key.clone()).or_insert(values);
+                }
+            }
+        }
+        found
+    }
+
+    /// Refuses a table that holds several results of one network, one for each of several budgets.
+    pub fn one_budget(&self) -> Result<()> {
+        let found = self.budgets();
+        if found.is_empty() {
+            return Ok(());
+        }
+        let named = found.iter().map(|(key, values)| format!("{key} ({})", values.join(", ")));
+        let message = format!(
+            "has several rows per network, which differ in {}: pick the rows of one budget",
+            named.collect::<Vec<_>>().join(" and ")
+        );
+        Err(Error::data(self.name.as_str(), message))
     }
 
     /// The column of this name.
@@ -204,6 +274,11 @@ impl Benchmark {
         })
     }
 
+    /// The name that the table gives a network.
+    fn name_of(&self, row: usize) -> Option<String> {
+        self.labels[row].get("id").map(plain)
+    }
+
     /// The values of a column in every run of each of its networks that was trained more than once.
     fn runs(&self, column: &str) -> impl Iterator<Item = Vec<f64>> {
         let ids = self.labels.iter().filter_map(|label| label.get("id"));
@@ -213,19 +288,24 @@ impl Benchmark {
         })
     }
 
-    /// The rows whose text column `key` is `value`.
+    /// The rows whose column `key` is `value`, a text or a number.
     pub fn filter(&self, key: &str, value: &str) -> Result<Self> {
-        let keep: Vec<usize> = (0..self.labels.len())
-            .filter(|i| self.labels[*i].get(key).and_then(Value::as_str) == Some(value))
-            .collect();
+        let wanted = value.parse::<f64>().ok();
+        let fits = |found: &Value| match found.as_f64() {
+            Some(number) => Some(number) == wanted,
+            None => found.as_str() == Some(value),
+        };
+        let keep: Vec<usize> =
+            (0..self.labels.len()).filter(|i| self.labels[*i].get(key).is_some_and(fits)).collect();
         if keep.is_empty() {
             let mut seen: Vec<String> = self
                 .labels
                 .iter()
-                .filter_map(|label| Some(format!("{key}={}", label.get(key)?.as_str()?)))
+                .filter_map(|label| Some(format!("{key}={}", plain(label.get(key)?))))
                 .collect();
             seen.sort();
             seen.dedup();
+            seen.truncate(SHOWN);
             let message = format!(
                 "no row has {key}={value}; there is {}",
                 if seen.is_empty() { "no such column".into() } else { seen.join(", ") }
@@ -269,6 +349,7 @@ impl Benchmark {
             architectures: rows.iter().map(|i| self.architectures[*i].clone()).collect(),
             columns: self.columns.iter().map(column).collect(),
             counts: Vec::new(),
+            notes: self.notes.clone(),
             labels: rows.iter().map(|i| self.labels[*i].clone()).collect(),
             repeats: self.repeats.clone(),
         }

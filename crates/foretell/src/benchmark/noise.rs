@@ -85,6 +85,7 @@ mod tests {
             architectures: Vec::new(),
             columns: vec![target.clone()],
             counts: Vec::new(),
+            notes: Vec::new(),
             labels: vec![object(json!({"id": "a"})), object(json!({"id": "b"}))],
             repeats: vec![
                 run("a", 1.0),

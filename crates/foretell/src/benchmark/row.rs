@@ -1,10 +1,12 @@
 //! From a table's row to an architecture of one of our spaces, and the counts that the table publishes for it.
 
 use super::table::Row;
-use crate::architecture::{Architecture, Counter, Gpt2, NetworkKind, Part};
+use crate::architecture::{self, Architecture, Counter, Family, Gpt2, NetworkKind, Part};
 use crate::error::{Error, Result};
-use crate::space::{self, preset};
+use crate::space::{self, Space, preset};
 use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A count that a table publishes, beside ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +23,9 @@ pub struct Count {
 
 /// What no row says but the whole table implies.
 pub(super) struct Hints {
-    folder: String,
+    name: String,
+    /// The folder of the table, which files that it names lie in.
+    folder: PathBuf,
     vocabulary: Option<u64>,
 }
 
@@ -42,8 +46,8 @@ const DATA_SETS: [(&str, u64); 5] = [
 ];
 
 impl Hints {
-    pub fn of(name: &str, rows: &[Row]) -> Result<Self> {
-        let mut hints = Hints { folder: name.to_owned(), vocabulary: None };
+    pub fn of(name: &str, folder: PathBuf, rows: &[Row]) -> Result<Self> {
+        let mut hints = Hints { name: name.to_owned(), folder, vocabulary: None };
         // Cells do not say their vocabulary. Each word costs an embedding and a bias, so one published total does.
         if let Some(Row { place, values }) = rows.first().filter(|row| row.values.contains_key("nodes")) {
             let cell = architecture(values, &hints).map_err(|e| e.at(place))?;
@@ -76,22 +80,78 @@ const DECODERS: [&str; 2] = ["gpt2", "transformer-xl"];
 fn detect(row: &Map<String, Value>, hints: &Hints) -> Result<&'static str> {
     let fits = |(columns, _): &&(&[&str], &str)| columns.iter().all(|column| row.contains_key(*column));
     let Some((_, preset)) = KINDS.iter().find(fits) else {
-        let message = "has no 'space', and its columns are those of no known kind of table";
+        let message =
+            "says neither its 'family' nor its 'space', and its columns are those of no known kind of table";
         return Err(Error::data("", message));
     };
-    let backbone = row.get("backbone").and_then(Value::as_str).unwrap_or(&hints.folder).replace('_', "-");
+    let backbone = row.get("backbone").and_then(Value::as_str).unwrap_or(&hints.name).replace('_', "-");
     let said = DECODERS.iter().rev().find(|name| DECODERS.contains(preset) && backbone.contains(**name));
     Ok(said.unwrap_or(preset))
 }
 
+/// What a row is read by: a space, or a family alone.
+enum Reader {
+    Space(Arc<dyn Space>),
+    Family(&'static dyn Family),
+}
+
+impl Reader {
+    /// What the row says, in its columns `space` (a name, or a file next to the table) and `family`; else a guess.
+    fn of(row: &Map<String, Value>, hints: &Hints) -> Result<Self> {
+        let text = |key: &str| row.get(key).and_then(Value::as_str);
+        let family = text("family").map(architecture::family).transpose()?;
+        let space = match text("space") {
+            Some(file) if file.ends_with(".toml") => {
+                Some(space::open(&hints.folder.join(file).display().to_string())?)
+            }
+            Some(name) => match space::open(name) {
+                // The name of a space that is not at hand is a label; the family says how to read the row.
+                Err(Error::Unknown { .. }) if family.is_some() => None,
+                found => Some(found?),
+            },
+            None => None,
+        };
+        match (space, family) {
+            (Some(space), Some(family)) if space.definition().family.name() != family.name() => {
+                let (own, said) = (space.definition().family.name(), family.name());
+                Err(Error::data(
+                    "",
+                    format!("says family {said}, but its space {} is of {own}", space.name()),
+                ))
+            }
+            (Some(space), _) => Ok(Reader::Space(space)),
+            (None, Some(family)) => Ok(Reader::Family(family)),
+            (None, None) => Ok(Reader::Space(preset(detect(row, hints)?)?)),
+        }
+    }
+
+    fn family(&self) -> &'static dyn Family {
+        match self {
+            Reader::Space(space) => space.definition().family,
+            Reader::Family(family) => *family,
+        }
+    }
+
+    fn read(&self, mut genes: Map<String, Value>) -> Result<Architecture> {
+        match self {
+            Reader::Space(space) => space.read(&genes),
+            Reader::Family(family) => {
+                genes.insert("family".into(), family.name().into());
+                space::read_architecture(&Value::Object(genes))
+            }
+        }
+    }
+}
+
+/// Whether a row says what it is, in words.
+pub(super) fn says(row: &Map<String, Value>) -> bool {
+    ["family", "space"].iter().any(|key| row.get(*key).is_some_and(Value::is_string))
+}
+
 /// The architecture that a row describes.
 pub(super) fn architecture(row: &Map<String, Value>, hints: &Hints) -> Result<Architecture> {
-    let named = row.get("space").and_then(Value::as_str);
-    let space = match named {
-        Some(name) => space::open(name)?,
-        None => preset(detect(row, hints)?)?,
-    };
-    let family = space.definition().family;
+    let reader = Reader::of(row, hints)?;
+    let family = reader.family();
     let mut genes: Map<String, Value> = row
         .iter()
         .filter(|(key, _)| family.knows(key))
@@ -115,7 +175,7 @@ pub(super) fn architecture(row: &Map<String, Value>, hints: &Hints) -> Result<Ar
     {
         genes.entry("num_classes").or_insert((*classes).into());
     }
-    space.read(&genes)
+    reader.read(genes)
 }
 
 /// Every count the row publishes, beside ours.

@@ -81,15 +81,29 @@ impl Capacities {
         Some(Alpha { alpha: (first + second) / 2.0, turned: tau < 0.0 })
     }
 
-    /// Without labels: equal spread of both terms.
+    /// The term that is the same for all networks, if one is: there is nothing to balance then, since every α between 0
+    /// and 1 ranks alike and one of the ends ranks nothing.
+    pub fn constant(&self) -> Option<&'static str> {
+        let constant = |values: &[f64]| rank::distinct(values) < 2;
+        match (constant(&self.attention), constant(&self.ffn)) {
+            (true, true) => Some("attention and feed-forward capacity"),
+            (true, false) => Some("attention capacity"),
+            (false, true) => Some("feed-forward capacity"),
+            (false, false) => None,
+        }
+    }
+
+    /// Without labels: equal spread of both terms; ½ where one of them is the same for all networks.
     pub fn balance(&self) -> Alpha {
+        if self.constant().is_some() {
+            return Alpha { alpha: 0.5, turned: false };
+        }
         let deviation = |values: &[f64]| {
             let mean = values.iter().sum::<f64>() / values.len() as f64;
             (values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / values.len() as f64).sqrt()
         };
         let (attention, ffn) = (deviation(&self.attention), deviation(&self.ffn));
-        let alpha = if attention + ffn > 0.0 { ffn / (attention + ffn) } else { 0.5 };
-        Alpha { alpha, turned: false }
+        Alpha { alpha: ffn / (attention + ffn), turned: false }
     }
 
     /// Without labels: the score that both terms agree with.
@@ -207,6 +221,17 @@ mod tests {
     #[test]
     fn balance_by_hand() {
         assert!((made().balance().alpha - 10.0 / 11.0).abs() < 1e-12);
+    }
+
+    /// A term that does not vary leaves nothing to balance; its spread alone would give it all the weight.
+    #[test]
+    fn a_constant_term_is_named() {
+        assert_eq!(made().constant(), None);
+        // 0.1 three times does not add up to three times 0.1: a deviation computed from the mean is not zero.
+        let attention = Capacities { attention: vec![0.1; 5], ..made() };
+        assert_eq!((attention.constant(), attention.balance().alpha), (Some("attention capacity"), 0.5));
+        let ffn = Capacities { ffn: vec![7.0; 5], ..made() };
+        assert_eq!((ffn.constant(), ffn.balance().alpha), (Some("feed-forward capacity"), 0.5));
     }
 
     /// Labels that are attention alone: only α = 1 ranks all five right. Below, feed-forward decides and 4 of 10 pairs weigh

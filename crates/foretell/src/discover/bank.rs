@@ -82,6 +82,15 @@ impl Bank {
 
     /// The score of every network by a formula, not a number where it has none.
     pub fn scores(&self, formula: &Formula) -> Vec<f64> {
+        if formula.joins_late() {
+            let [left, right] = [0, 1].map(|side| place(formula.branches[side].input));
+            let one = |network: &Network| {
+                let pairs = network.lists[left].iter().zip(&network.lists[right]);
+                let joined = pairs.map(|(a, b)| formula.joined_late(a.sheet(), b.sheet()));
+                formula.of(&joined.collect::<Vec<f64>>())
+            };
+            return self.networks.par_iter().map(one).collect();
+        }
         let [left, right] = [0, 1].map(|side| self.branch(&formula.branches[side]));
         left.iter().zip(right.iter()).map(|(left, right)| formula.of(&formula.joined(left, right))).collect()
     }

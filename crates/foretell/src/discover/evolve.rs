@@ -245,7 +245,8 @@ impl Operators<Formula> for FormulaMoves {
             input: self.input(rng),
             chain: (0..self.unaries).map(|_| self.unary(rng)).collect(),
         });
-        let formula = Formula { turned: false, aggregate: Aggregate::Mean, join: self.join(rng), branches };
+        let (aggregate, join) = (Aggregate::Mean, self.join(rng));
+        let formula = Formula { turned: false, aggregate, late: false, join, branches };
         self.apart(formula, rng)
     }
 

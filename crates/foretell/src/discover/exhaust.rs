@@ -104,8 +104,8 @@ impl Job<'_> {
         for right in 0..self.chains.len() {
             let branches = [(self.inputs.0, left), (self.inputs.1, right)]
                 .map(|(input, chain)| Branch { input, chain: self.chains[chain].clone() });
-            let mut formula =
-                Formula { turned: false, aggregate: Aggregate::Mean, join: Binary::Sum, branches };
+            let (aggregate, join) = (Aggregate::Mean, Binary::Sum);
+            let mut formula = Formula { turned: false, aggregate, late: false, join, branches };
             let one = formula.branches.iter().any(Branch::pruned);
             let mut last = None;
             for join in Binary::ALL {

@@ -20,6 +20,15 @@ pub struct Split {
 }
 
 impl Split {
+    /// So many labels of `n` networks, or all there are; whatever is left tests.
+    pub fn labels(n: usize, labels: usize, seed: u64) -> Result<Self> {
+        let labels = labels.min(n);
+        if labels < 5 {
+            return Err(Error::option("labels", format!("{labels} are too few: five or more are needed")));
+        }
+        Ok(Self::cut(n, labels, 0, seed))
+    }
+
     /// A random split of `n` networks; at least ten are left to test.
     pub fn draw(n: usize, sample: usize, validation: usize, seed: u64) -> Result<Self> {
         if sample < 5 || sample + validation + 10 > n {
@@ -28,11 +37,15 @@ impl Split {
             );
             return Err(Error::option("sample", message));
         }
+        Ok(Self::cut(n, sample, validation, seed))
+    }
+
+    fn cut(n: usize, sample: usize, validation: usize, seed: u64) -> Self {
         let mut rows: Vec<usize> = (0..n).collect();
         rows.shuffle(&mut Seed(seed).stream("split", 0));
         let test = rows.split_off(sample + validation);
         let validation = rows.split_off(sample);
-        Ok(Split { sample: rows, validation, test })
+        Split { sample: rows, validation, test }
     }
 }
 

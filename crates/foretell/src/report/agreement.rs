@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn every_pair_has_its_bar_and_long_names_are_cut() {
-        let bars_of = vec![("a-very-long-name[of=map]".to_owned(), Some(-0.5)), ("layers".to_owned(), None)];
+        let bars_of =
+            vec![("a-very-long-name[of=heads]".to_owned(), Some(-0.5)), ("layers".to_owned(), None)];
         let chart = bars(&[Group { score: "nsc".into(), bars: bars_of }], String::new());
         assert_eq!(chart.body.matches("class=\"bar").count(), 2);
         assert!(chart.body.contains("-0.50") && chart.body.contains("a-very-long-n…"), "{}", chart.body);

@@ -16,11 +16,14 @@ mod outcomes;
 mod page;
 mod reproduce;
 mod scale;
+mod scatter;
 mod setup;
 mod table;
 pub mod text;
 mod verified;
 mod winner;
+
+pub use scatter::scatter;
 
 use crate::architecture::{Architecture, Counter};
 use crate::benchmark::Evidence;

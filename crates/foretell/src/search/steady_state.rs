@@ -8,7 +8,9 @@
 //! ```
 //!
 //! - Paper: *LPZero: Language model zero-cost proxy search from zero* (Dong et al., EMNLP 2024), and its released code.
-//! - Departures from the paper: no point is scored twice.
+//! - Departures from the paper: no point is scored twice. Both parents may be the same point, since each is drawn from the
+//!   whole pool: of a pool of 8, one crossing in eight is a copy, which then counts only if it is drawn anew in part. The
+//!   paper samples "two of them" and does not say whether they differ.
 use super::archive::Archive;
 use super::{About, Build, Operators, SearchContext, Searcher, Told, Whole, counts, shares};
 use crate::seed::Rng;
@@ -76,7 +78,7 @@ pub(super) const ABOUT: &About = &About {
             "best of all with the child; newest: the worst leaves first, as in the released code",
         ),
     ],
-    departures: "no point is scored twice",
+    departures: "no point is scored twice; both parents may be the same point",
 };
 
 impl<P: Clone + Send + 'static> Build<P> for SteadyState<P> {

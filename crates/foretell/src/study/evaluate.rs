@@ -8,6 +8,7 @@ use crate::benchmark::{self, Benchmark};
 use crate::error::{Error, Result};
 use serde_json::Value;
 use std::collections::HashMap;
+use std::fmt;
 use std::path::Path;
 
 /// Says how good a network really is.
@@ -37,6 +38,23 @@ impl Failure {
     /// A [`Failure::Verdict`].
     pub fn verdict(status: &'static str, message: impl ToString) -> Self {
         Failure::Verdict { status, message: message.to_string() }
+    }
+
+    /// A short stable word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Failure::Verdict { status, .. } => status,
+            Failure::Machine(error) => error.kind(),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Verdict { message, .. } => f.write_str(message),
+            Failure::Machine(error) => error.fmt(f),
+        }
     }
 }
 
@@ -73,6 +91,7 @@ impl Table {
     pub fn open(folder: &Path, text: &str, lower: bool) -> Result<Self> {
         let (name, column) = text.split_once(':').map_or((text, None), |(name, column)| (name, Some(column)));
         let benchmark = Benchmark::load(folder, name)?;
+        benchmark.one_budget()?;
         let column = column.map_or_else(|| benchmark.default_target(), |column| benchmark.column(column))?;
         let least = lower || column.lower_is_better;
         let mut rows: HashMap<String, Vec<f64>> = HashMap::new();

@@ -1,7 +1,7 @@
 //! What an evaluator said of trials so far, and how to ask it further.
 
+use super::command::leaving;
 use super::evaluate::{Evaluator, Failure, as_given};
-use super::external::leaving;
 use super::{Settings, Watch};
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};

@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 /// The word around the join that asks for the sum over elements.
 const TOTAL: &str = "total";
+/// The word around the join that asks for tensors to be joined before they are reduced.
+const LATE: &str = "late";
 
 impl fmt::Display for Branch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -20,6 +22,7 @@ impl fmt::Display for Formula {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [left, right] = &self.branches;
         let join = format!("{}({left}, {right})", self.join.name());
+        let join = if self.late { format!("{LATE}({join})") } else { join };
         let minus = if self.turned { "-" } else { "" };
         match self.aggregate {
             Aggregate::Mean => write!(f, "{minus}{join}"),
@@ -34,6 +37,9 @@ impl Formula {
         let branch = |branch: &Branch| {
             let inside =
                 branch.chain.iter().fold(branch.input.letter().to_owned(), |x, unary| unary.around(&x));
+            if self.late {
+                return inside;
+            }
             let reduced = branch.chain.iter().any(|unary| unary.reduces());
             if reduced && branch.chain.last() == Some(&Unary::Mean) {
                 inside
@@ -46,6 +52,7 @@ impl Formula {
             true => "nothing".to_owned(),
             false => sides.join(&format!(" {} ", self.join.sign())),
         };
+        let inside = if self.late { format!("mean({inside})") } else { inside };
         let outside = if self.aggregate == Aggregate::Sum { "Σ_l" } else { "mean_l" };
         format!("{}{outside} [ {inside} ]", if self.turned { "−" } else { "" })
     }
@@ -64,7 +71,12 @@ impl FromStr for Formula {
         if name == TOTAL {
             (name, inside) = call(inside).map_err(whole)?;
         }
-        let joins = || Binary::ALL.iter().map(|join| join.name()).chain([TOTAL, super::super::blend::NAME]);
+        let late = name == LATE;
+        if late {
+            (name, inside) = call(inside).map_err(whole)?;
+        }
+        let words = [TOTAL, LATE, super::super::blend::NAME];
+        let joins = || Binary::ALL.iter().map(|join| join.name()).chain(words);
         let join = Binary::ALL.iter().find(|join| join.name() == name);
         let join = *join.ok_or_else(|| catalogue::unknown("join", name, joins()))?;
         let sides = split(inside);
@@ -72,8 +84,12 @@ impl FromStr for Formula {
             let message = format!("{name} joins two branches, here are {}", sides.len());
             return Err(Error::option(text, message));
         };
+        if late && join == Binary::MatrixProduct {
+            let message = "late joins entry by entry, which a matrix product does not: write product";
+            return Err(Error::option(text, message));
+        }
         let branches = [branch(left).map_err(whole)?, branch(right).map_err(whole)?];
-        Ok(Formula { turned, aggregate, join, branches })
+        Ok(Formula { turned, aggregate, late, join, branches })
     }
 }
 
@@ -132,11 +148,12 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_printed_parses_back(
-            turned: bool, total: bool, join in proptest::sample::select(Binary::ALL),
+            turned: bool, total: bool, whole: bool, join in proptest::sample::select(Binary::ALL),
             left in any_branch(), right in any_branch(),
         ) {
             let aggregate = if total { Aggregate::Sum } else { Aggregate::Mean };
-            let formula = Formula { turned, aggregate, join, branches: [left, right] };
+            let late = whole && join != Binary::MatrixProduct;
+            let formula = Formula { turned, aggregate, late, join, branches: [left, right] };
             prop_assert_eq!(formula.to_string().parse::<Formula>().unwrap(), formula);
         }
 
@@ -154,5 +171,6 @@ mod tests {
         assert!(error("sum(head)").contains("here are 1"));
         assert!(error("sum(head, square(weight)").contains("name(…)"));
         assert!(error("summ(head, weight)").contains("did you mean 'sum'"));
+        assert!(error("late(matrix-product(head, weight))").contains("write product"));
     }
 }

@@ -126,6 +126,94 @@ fn an_option_changes_the_score_or_is_refused() {
     assert!(idle.is_empty(), "options without effect: {idle:#?}");
 }
 
+/// Every option of a proxy with a value that is not its default.
+const OTHERS: &[(&str, &[&str])] = &[
+    ("flops", &["counter=published"]),
+    ("sept", &["width=head", "tokens=2", "form=sum-of-logs"]),
+    ("zerolm", &["alpha=0.25"]),
+    ("zerolm-weights", &["alpha=0.25", "of=log-complexity"]),
+    ("grad-norm", &["global=true"]),
+    ("synflow", &["mask=released"]),
+    ("logsynflow", &["form=log1p", "mask=released"]),
+    ("fisher", &["broadcast=false"]),
+    ("grasp", &["flip=true"]),
+    ("synaptic-saliency", &["skip-first=true"]),
+    ("head-importance", &["of=heads", "rows=0"]),
+    ("synaptic-diversity", &["qkv=split", "qkv=fused", "qkv=none", "norms=gradient", "norms=weight"]),
+    (
+        "dss",
+        &[
+            "qkv=fused",
+            "qkv=none",
+            "product=signed",
+            "weights=signed",
+            "head=1",
+            "by=shape",
+            "norms=gradient",
+        ],
+    ),
+    (
+        "dss++",
+        &["qkv=fused", "qkv=none", "product=signed", "weights=signed", "head=1", "by=shape", "norms=weight"],
+    ),
+    ("ntkt", &["eq=13", "probes=4", "exact=true", "of=logits"]),
+    ("ntsr", &["eq=13", "probes=4", "exact=true", "of=logits", "tokens=2"]),
+    ("naswot", &["over=tokens", "of=outputs", "weights=redrawn"]),
+    ("jacobian-covariance", &["of=positions"]),
+    ("jacobian-cosine", &["of=positions", "form=paper"]),
+    ("large-noise", &["of=cosine", "amplitude=0.1"]),
+    ("more-noised", &["of=cosine"]),
+    ("hidden-covariance", &["layer=2", "over=samples"]),
+    ("meco", &["at=modules", "rows=tokens", "samples=first", "count=2"]),
+    ("length-distortion", &["points=5", "repeats=2", "norms=kept", "scale=linear"]),
+    ("attention-confidence", &["of=heads"]),
+    ("softmax-confidence", &["over=keys"]),
+    ("lpzero", &["winner=flexibert", "winner=gpt2", "form=paper"]),
+    ("w-pca", &["share=0.5", "params=false"]),
+    ("zico", &["batches=2", "accumulate=true"]),
+];
+
+/// Every option of every proxy changes the score on a family, or is refused there.
+#[test]
+fn an_option_of_a_proxy_changes_its_score_or_is_refused() {
+    let (networks, mut idle) = (networks(), Vec::new());
+    for entry in CATALOGUE {
+        let about = entry.about;
+        let others = OTHERS.iter().find(|(name, _)| *name == about.name).map_or(&[][..], |(_, all)| all);
+        for (option, ..) in about.options {
+            let tried = |other: &&str| other.split('=').next() == Some(*option);
+            assert!(
+                others.iter().any(|other| tried(&other)),
+                "no value of {}[{option}] is tried",
+                about.name
+            );
+        }
+        for network in &networks {
+            let family = network.family().name();
+            let Ok(plain) = whole(about.name, network) else { continue };
+            let same = |other: &&&str| {
+                let request = format!("{}[{other}]", about.name);
+                !usual(about.name, other, family) && whole(&request, network) == Ok(plain.clone())
+            };
+            let named = |other: &&str| format!("{}[{other}] on {family}", about.name);
+            idle.extend(others.iter().filter(same).map(named));
+        }
+    }
+    assert!(idle.is_empty(), "options without effect: {idle:#?}");
+}
+
+/// Options that ask for what is done anyway on a family.
+fn usual(name: &str, other: &str, family: &str) -> bool {
+    let decoder = ["gpt2", "transformer-xl", "llama"].contains(&family);
+    match (name, other) {
+        ("synaptic-diversity", "qkv=fused") => decoder || family == "recurrent",
+        ("synaptic-diversity", "qkv=split") => !decoder,
+        ("lpzero", "winner=flexibert") => ["bert", "flexibert"].contains(&family),
+        ("lpzero", "winner=gpt2") => !["bert", "flexibert"].contains(&family),
+        _ => false,
+    }
+}
+
 /// Options that ask for what a proxy does anyway, and scores that may coincide.
 fn harmless(name: &str, change: &str, family: &str) -> bool {
     match (name, change) {
