@@ -21,6 +21,7 @@ pub struct Labelled {
     pub name: String,
     pub family: String,
     pub target: String,
+    pub lower_is_better: bool,
     pub architectures: Vec<Architecture>,
     pub truth: Vec<f64>,
 }
@@ -41,7 +42,14 @@ impl LabelArgs {
         let (architectures, truth) =
             rows.filter_map(|(architecture, value)| Some((architecture.clone(), sign * (*value)?))).unzip();
         let family = part.architectures[0].family().to_string();
-        Ok(Labelled { name: part.name.clone(), family, target: target.name.clone(), architectures, truth })
+        Ok(Labelled {
+            name: part.name.clone(),
+            family,
+            target: target.name.clone(),
+            lower_is_better: target.lower_is_better,
+            architectures,
+            truth,
+        })
     }
 }
 

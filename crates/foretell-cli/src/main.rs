@@ -16,6 +16,7 @@ mod interrupt;
 mod manual;
 mod output;
 mod places;
+mod predict;
 mod progress;
 mod proxies;
 mod rank;
@@ -87,6 +88,7 @@ fn run(parsed: &Parsed) -> Result<u8> {
         Command::Verify(args) => verify::run(args, json),
         Command::Discover(args) => discover::run(args, json),
         Command::Calibrate(args) => calibrate::run(args, json),
+        Command::Predict(args) => predict::run(&args.command, json),
         Command::Doctor => doctor::run(&parsed.files, json),
         Command::Completions(args) => manual::completions(args),
         Command::Man(args) => manual::man(args, json),

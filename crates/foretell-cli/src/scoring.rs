@@ -5,6 +5,7 @@ use crate::{output, places};
 use foretell::benchmark::COLUMN;
 use foretell::error::{Error, Result};
 use foretell::file;
+use foretell::predict::Saved;
 use foretell::probe::Inputs;
 use foretell::proxy::{self, Request};
 use foretell::score::{Cache, Options, Precision, Source, pass_memory};
@@ -22,9 +23,12 @@ pub fn written(list: &str) -> Result<String> {
     Ok(proxy::split(list).into_iter().map(entry).collect::<Result<Vec<_>>>()?.join(", "))
 }
 
-/// The proxies in a file, one per line; the rest of a line from `#` on is a comment.
+/// The proxies in a file, one per line; the rest of a line from `#` on is a comment. A predictor is a proxy too.
 fn listed(path: &Path) -> Result<String> {
     let text = file::text(path)?;
+    if text.trim_start().starts_with('{') {
+        return Saved::of_json(&path.display().to_string(), &text)?.register();
+    }
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     match lines.is_empty() {

@@ -4,6 +4,7 @@ mod labels;
 mod limits;
 mod manual;
 mod network;
+mod predict;
 mod run;
 mod search;
 mod study;
@@ -18,6 +19,7 @@ pub use labels::{Bench, BenchFormat, Calibrate, Discover};
 pub use limits::LimitArgs;
 pub use manual::{Completions, Man};
 pub use network::{Count, PrecisionArg, Proxies, Rank, Sample, Score, ScoringArgs, Spaces};
+pub use predict::{FitPredictor, Predict, PredictCommand, ShowPredictor, Suggest, UsePredictor};
 pub use run::{BenchmarkArgs, BenchmarkCommand, BenchmarkPath, Build, Train, Verify};
 pub use search::{Algorithms, Search};
 use std::path::Path;
@@ -110,6 +112,8 @@ pub enum Command {
     Verify(Verify),
     /// Search for a proxy: formulas over six statistics, found on some trained networks and tested on others.
     Discover(Discover),
+    /// Predict how good networks will be after training, from a few trained ones.
+    Predict(Predict),
     /// Fit a proxy to a few labelled networks; prefers the simplest one that is not significantly worse.
     Calibrate(Calibrate),
     /// Show this machine and the paths in use: cores, memory, config files, cache, store, benchmarks.

@@ -172,8 +172,14 @@ fn guess(rows: &[Row], read: &[Architecture]) -> Vec<String> {
     counts.iter().map(|(family, n)| note((family, n))).collect()
 }
 
+/// Whether the name of a table is that of a file.
+fn is_file(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "jsonl" || extension == "csv")
+}
+
 impl Benchmark {
-    /// Loads a benchmark by name from a folder of benchmarks, else from those that ship with the library.
+    /// Loads a benchmark by name from a folder of benchmarks, else from those that ship with the library; a name that ends in
+    /// `.jsonl` or `.csv` is a file.
     ///
     /// A row is of the `family` that it says, or of its `space`: a preset, or a file (.toml) next to the table. Else its
     /// columns are guessed by, which [`Benchmark::notes`] says: `nodes` is a recurrent cell,
@@ -181,6 +187,14 @@ impl Benchmark {
     /// `backbone`, else the folder's name). A table `recipes` is joined with `runs.csv` by `recipe_group`; rows of one
     /// `recipe_group` are one network, its results averaged.
     pub fn load(folder: &Path, name: &str) -> Result<Self> {
+        if is_file(name) {
+            return Self::of_rows(
+                name,
+                Path::new("").to_path_buf(),
+                table::file(Path::new(name))?,
+                Vec::new(),
+            );
+        }
         let known = names(folder)?;
         if !known.iter().any(|known| known == name) {
             return Err(catalogue::unknown("benchmark", name, known.iter().map(String::as_str)));
@@ -193,9 +207,13 @@ impl Benchmark {
             }
             None => (table::read(folder, name)?, table::repeats(folder, name)?),
         };
+        Self::of_rows(name, folder.join(name.split('/').next().unwrap_or(name)), rows, repeats)
+    }
+
+    /// A table of these rows; what they name is looked for in `inside`.
+    fn of_rows(name: &str, inside: PathBuf, rows: Vec<Row>, repeats: Vec<Row>) -> Result<Self> {
         let mut counts = Vec::new();
         let mut read = Vec::with_capacity(rows.len());
-        let inside = folder.join(name.split('/').next().unwrap_or(name));
         let hints = row::Hints::of(name, inside, &rows)?;
         for Row { place, values } in &rows {
             let architecture = row::architecture(values, &hints).map_err(|e| e.at(place))?;

@@ -46,6 +46,14 @@ pub(super) fn read(folder: &Path, name: &str) -> Result<Vec<Row>> {
     Ok(joined)
 }
 
+/// The rows of one file.
+pub(super) fn file(path: &Path) -> Result<Vec<Row>> {
+    match path.extension().is_some_and(|extension| extension == "csv") {
+        true => csv(&path.display().to_string(), &text(path)?),
+        false => jsonl(path),
+    }
+}
+
 /// Every run of networks that a benchmark trained more than once, where it says so.
 pub(super) fn repeats(folder: &Path, name: &str) -> Result<Vec<Row>> {
     let path = folder.join(name).join("repeats.csv");

@@ -9,14 +9,18 @@
 //! Labels are transformed to look normal, and each model weighs as much as the labels are likely under it when each is left
 //! out in turn. So a handful of labels gives little more than the best count, and fifty give the interplay of sizes.
 
+mod design;
 mod features;
 mod labels;
 mod minimise;
 mod process;
+mod saved;
 mod transform;
 
+pub use design::{design, pool, propose};
 pub use features::{Feature, Group, features};
 pub use labels::{Labels, ScoreColumn};
+pub use saved::{Saved, load};
 
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};
@@ -40,15 +44,18 @@ const SIZES: [[f64; 2]; 2] = [[-0.7, 1.0], [-1.5, 1.0]];
 const PROFILES: [[f64; 2]; 2] = [[-1.5, 1.0], [-2.0, 1.0]];
 
 /// Says how good networks will be, from labels of others.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Predictor {
+    family: String,
     /// The scores it needs of every network, as requests.
     scores: Vec<String>,
     columns: Vec<Column>,
     transform: Transform,
+    /// The labelled networks and their labels as models see them.
+    rows: Vec<Vec<f64>>,
+    truth: Vec<f64>,
     models: Vec<Model>,
-    /// How well it predicts labels that are left out.
-    pub check: Check,
+    check: Check,
 }
 
 /// A feature that models use, as they see it.
@@ -61,7 +68,7 @@ struct Column {
 }
 
 /// A model and its share in predictions.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 struct Model {
     name: String,
     weight: f64,
@@ -131,7 +138,14 @@ impl Predictor {
         let models = fitted.into_iter().zip(weights);
         let models = models.map(|((name, process, _), weight)| Model { name, weight, process });
         let models = models.filter(|model| model.weight > 1e-4).collect();
-        Ok(Predictor { scores: labels.score_names().to_vec(), columns, transform, models, check })
+        let family = labels.architectures()[0].family().to_string();
+        let scores = labels.score_names().to_vec();
+        Ok(Predictor { family, scores, columns, transform, rows, truth, models, check })
+    }
+
+    /// How well it predicts labels that are left out.
+    pub fn check(&self) -> &Check {
+        &self.check
     }
 
     /// The scores that it needs of every network, as requests.
@@ -149,11 +163,35 @@ impl Predictor {
 
     /// What is predicted of a network; `scores` in the order of [`scores`](Self::scores).
     pub fn predict(&self, architecture: &Architecture, scores: &[f64]) -> Prediction {
+        let row = self.row(architecture, scores);
+        self.prediction(mixed(self.models.iter().map(|model| (model.process.predict(&row), model.weight))))
+    }
+
+    /// The expected label of a network as models see it: [`Prediction::normal`] without its deviation, in a fraction of the
+    /// time.
+    pub fn expect(&self, architecture: &Architecture, scores: &[f64]) -> f64 {
+        let row = self.row(architecture, scores);
+        let all: f64 = self.models.iter().map(|model| model.weight).sum();
+        self.models.iter().map(|model| model.weight / all * model.process.expect(&row)).sum()
+    }
+
+    fn row(&self, architecture: &Architecture, scores: &[f64]) -> Vec<f64> {
         let mut list = features(architecture);
         list.extend(self.scores.iter().zip(scores).map(|(name, score)| labels::score_feature(name, *score)));
-        let row = standard(&self.columns, &list);
-        let said = mixed(self.models.iter().map(|model| (model.process.predict(&row), model.weight)));
-        self.prediction(said)
+        standard(&self.columns, &list)
+    }
+
+    /// Refuses networks of another family than the labelled ones.
+    pub fn check_family(&self, architecture: &Architecture) -> Result<()> {
+        let family = architecture.family().to_string();
+        match family == self.family {
+            true => Ok(()),
+            false => {
+                let message =
+                    format!("was fitted to {} networks and says nothing about {family}", self.family);
+                Err(Error::option("predictor", message))
+            }
+        }
     }
 
     /// The label of a value as models see it; see [`Prediction::normal`].

@@ -40,11 +40,11 @@ const LENGTH: [f64; 2] = [0.5, 0.6];
 const NOISE: [f64; 2] = [-1.0, 0.7];
 
 /// A fitted process.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub(super) struct Process {
-    terms: Vec<Term>,
+    pub(super) terms: Vec<Term>,
     /// Logarithms of the amplitudes, then of length and noise.
-    parameters: Vec<f64>,
+    pub(super) parameters: Vec<f64>,
     /// The features that it was fitted to, row by row, and what they weigh.
     rows: Vec<Vec<f64>>,
     weights: Vec<f64>,
@@ -75,19 +75,21 @@ impl Process {
         let priors: Vec<[f64; 2]> = terms.iter().map(|term| term.prior).chain([LENGTH, NOISE]).collect();
         let start: Vec<f64> = priors.iter().map(|prior| prior[0]).collect();
         let parameters = minimise(start, |at| bases.loss(at, &labels[..fitted], &priors));
-        let mut process = Process {
-            terms: terms.to_vec(),
-            parameters,
-            rows: rows.to_vec(),
-            weights: Vec::new(),
-            inverse: Vec::new(),
-        };
-        let bases = Bases::new(terms, rows);
-        let factor =
-            Cholesky::new(Mat::new(&bases.covariance(&process.parameters), labels.len(), labels.len()))?;
-        process.weights = factor.solve(labels);
-        process.inverse = factor.inverse();
-        Ok(process)
+        Self::with(terms.to_vec(), parameters, rows, labels)
+    }
+
+    /// The process with these parameters.
+    pub(super) fn with(
+        terms: Vec<Term>,
+        parameters: Vec<f64>,
+        rows: &[Vec<f64>],
+        labels: &[f64],
+    ) -> Result<Self, Unsolved> {
+        let n = labels.len();
+        let covariance = Bases::new(&terms, rows).covariance(&parameters);
+        let factor = Cholesky::new(Mat::new(&covariance, n, n))?;
+        let (weights, inverse) = (factor.solve(labels), factor.inverse());
+        Ok(Process { terms, parameters, rows: rows.to_vec(), weights, inverse })
     }
 
     fn noise(&self) -> f64 {
@@ -102,15 +104,19 @@ impl Process {
         1.0 + self.terms.iter().zip(&self.parameters).map(term).sum::<f64>()
     }
 
+    /// The value that it expects of a network with these features.
+    pub(super) fn expect(&self, features: &[f64]) -> f64 {
+        self.rows.iter().zip(&self.weights).map(|(row, weight)| weight * self.covariance(features, row)).sum()
+    }
+
     /// What it says of a network with these features; the variance includes the noise of a label.
     pub(super) fn predict(&self, features: &[f64]) -> Normal {
         let n = self.rows.len();
         let with: Vec<f64> = self.rows.iter().map(|row| self.covariance(features, row)).collect();
-        let mean = dot(&with, &self.weights);
         let explained: f64 =
             with.iter().enumerate().map(|(i, k)| k * dot(&self.inverse[i * n..(i + 1) * n], &with)).sum();
         let variance = (self.covariance(features, features) - explained).max(0.0) + self.noise();
-        Normal { mean, variance }
+        Normal { mean: dot(&with, &self.weights), variance }
     }
 
     /// What it would say of each label's network without that label.
