@@ -35,8 +35,7 @@ fn listed(path: &Path) -> Result<String> {
 /// Writes a proxy to a file, with remarks.
 pub fn write(path: &Path, proxy: &str, remarks: &[String]) -> Result<()> {
     let remarks: String = remarks.iter().map(|remark| format!("# {remark}\n")).collect();
-    let wrong = |source| Error::write(path.to_path_buf(), source);
-    std::fs::write(path, format!("{remarks}{proxy}\n")).map_err(wrong)
+    file::replace(path, format!("{remarks}{proxy}\n"))
 }
 
 impl ScoringArgs {
@@ -118,12 +117,15 @@ impl ScoringArgs {
 
     pub fn options(&self) -> Result<Options> {
         let options = self.dry_options()?;
-        let file = self.cache_file();
-        output::detail(match &file {
-            Some(path) => format!("scores are cached in {}", path.display()),
-            None => "scores are not cached".to_owned(),
+        let cache = self.cache_file().and_then(|path| {
+            let cache = Cache::open(&path).inspect_err(|e| log::warn!("scores are not cached: {e}")).ok()?;
+            output::detail(format!("scores are cached in {}", path.display()));
+            Some(cache)
         });
-        Ok(Options { cache: file.map(|path| Cache::open(&path)).transpose()?, ..options })
+        if cache.is_none() {
+            output::detail("scores are not cached");
+        }
+        Ok(Options { cache, ..options })
     }
 
     /// The file of cached scores; none if scores are not cached or the user has no cache folder.

@@ -124,6 +124,14 @@ pub enum Error {
         /// The machine it runs on.
         host: String,
     },
+    /// A folder that another process is writing.
+    #[error("{} is being written by {}: wait until it ends, or choose another name", path.display(), process(pid))]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+        /// The process that holds it, if it can be read.
+        pid: Option<u32>,
+    },
     /// A training run whose numbers left the finite ones.
     #[error("training diverged at step {step}: {what}; lower the rate, warm up longer, or clip")]
     Diverged {
@@ -191,7 +199,7 @@ impl Error {
             Error::Store { .. } => "store",
             Error::Corrupt { .. } => "store-corrupt",
             Error::StoreVersion { .. } => "store-version",
-            Error::Busy { .. } => "busy",
+            Error::Busy { .. } | Error::Locked { .. } => "busy",
             Error::Diverged { .. } => "diverged",
             Error::Interrupted { .. } => "interrupted",
             Error::Cancelled => "cancelled",
@@ -263,6 +271,10 @@ impl InputKind {
 
 fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
+}
+
+fn process(pid: &Option<u32>) -> String {
+    pid.map_or("another process".to_owned(), |pid| format!("process {pid}"))
 }
 
 fn kept_in(checkpoint: &Option<PathBuf>) -> String {

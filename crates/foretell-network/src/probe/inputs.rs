@@ -36,7 +36,7 @@ impl Inputs {
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = crate::file::bytes(path)?;
         let wrong = |message: String| Error::data(path.display().to_string(), message);
-        let file = safetensors::SafeTensors::deserialize(&bytes).map_err(|e| wrong(e.to_string()))?;
+        let file = crate::network::unsealed(&bytes, path)?;
         let floats = |name: &str| match file.tensor(name) {
             Err(_) => Ok(Vec::new()),
             Ok(view) => crate::network::numbers(&view)

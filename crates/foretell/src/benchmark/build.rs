@@ -225,9 +225,7 @@ impl Plan {
         }
         let target = folder.join("architectures.jsonl");
         for (path, text) in [(folder.join("repeats.csv"), repeats), (target.clone(), table)] {
-            let draft = path.with_extension("part");
-            let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, &path));
-            written.map_err(|source| Error::write(path, source))?;
+            crate::file::replace(&path, text)?;
         }
         Ok(target)
     }

@@ -38,8 +38,8 @@ impl Text {
             return Ok(Text { tokens, vocabulary: tokeniser.vocabulary() });
         }
         let text = Self::of(&name, &train, valid.as_deref(), tokeniser)?;
-        if let Some(cache) = cache {
-            cache::write(cache, &key, &text.tokens)?;
+        if let Some(Err(error)) = cache.map(|cache| cache::write(cache, &key, &text.tokens)) {
+            log::warn!("tokens are not cached: {error}");
         }
         Ok(text)
     }

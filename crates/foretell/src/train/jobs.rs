@@ -7,6 +7,7 @@ use super::{Outcome, Recipe, run_in};
 use crate::architecture::Architecture;
 use crate::data::Data;
 use crate::error::{Error, Result};
+use crate::file;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -51,7 +52,7 @@ impl Job {
 
     /// Whether a folder holds what became of it.
     pub fn done(&self, folder: &Path) -> bool {
-        self.file(folder).is_file()
+        file::bytes(&self.file(folder)).is_ok_and(|bytes| file::unseal::<Finished>(&bytes).is_some())
     }
 
     fn hash(&self, data: &Data) -> String {
@@ -66,9 +67,10 @@ impl Job {
         if !path.exists() {
             return Ok(None);
         }
-        let bytes = crate::file::bytes(&path)?;
-        let found: Finished = serde_json::from_slice(&bytes)
-            .map_err(|e| Error::option(path.display().to_string(), format!("is no finished job: {e}")))?;
+        let Some(found) = file::unseal::<Finished>(&file::bytes(&path)?) else {
+            log::warn!("{} is damaged; the run is repeated", path.display());
+            return Ok(None);
+        };
         if found.job != self.hash(data) {
             let message =
                 "was trained by another recipe or on other data: choose another folder, or remove it";
@@ -97,11 +99,7 @@ impl Job {
             Err(error @ Error::Diverged { .. }) => finished.failure = Some(error.to_string()),
             Err(error) => return Err(error),
         }
-        let target = self.file(folder);
-        let draft = target.with_extension("part");
-        let text = serde_json::to_string(&finished).expect("plain data") + "\n";
-        let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, &target));
-        written.map_err(|source| Error::write(target, source))?;
+        file::replace(&self.file(folder), file::seal(&finished) + "\n")?;
         let _ = std::fs::remove_dir_all(&work);
         Ok(finished)
     }
@@ -118,6 +116,7 @@ pub fn jobs(
     each: &(dyn Fn(&Job, &Finished) + Sync),
 ) -> Result<Vec<Finished>> {
     std::fs::create_dir_all(folder).map_err(|source| Error::write(folder, source))?;
+    file::sweep(folder, false);
     let mut found = Vec::with_capacity(jobs.len());
     for job in jobs {
         found.push(job.known(data, folder)?);
