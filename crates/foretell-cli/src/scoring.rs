@@ -24,6 +24,10 @@ pub fn written(list: &str) -> Result<String> {
 /// The proxies in a file, one per line; the rest of a line from `#` on is a comment.
 fn listed(path: &Path) -> Result<String> {
     let text = file::text(path)?;
+    if !file::is_intact(&text) {
+        let message = "was altered since it was written: write it again, or remove the line '# digest' to use it as it is";
+        return Err(Error::data(path.display().to_string(), message));
+    }
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     match lines.is_empty() {
@@ -34,8 +38,8 @@ fn listed(path: &Path) -> Result<String> {
 
 /// Writes a proxy to a file, with remarks.
 pub fn write(path: &Path, proxy: &str, remarks: &[String]) -> Result<()> {
-    let remarks: String = remarks.iter().map(|remark| format!("# {remark}\n")).collect();
-    file::replace(path, format!("{remarks}{proxy}\n"))
+    let remarks: String = remarks.iter().map(|remark| format!("# {}\n", output::escaped(remark).replace('\n', " "))).collect();
+    file::replace(path, file::seal_text(&format!("{remarks}{proxy}\n")))
 }
 
 impl ScoringArgs {

@@ -5,6 +5,7 @@ mod config;
 mod discover;
 mod docs;
 mod export;
+mod files;
 mod help;
 mod modes;
 mod report;

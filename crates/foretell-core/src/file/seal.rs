@@ -38,6 +38,20 @@ pub fn unseal<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
     (said == digest(all).as_bytes()).then(|| serde_json::from_slice(text).ok())?
 }
 
+/// How the last line of a text with comments begins that carries a digest of the lines before.
+const REMARK: &str = "# digest ";
+
+/// A text whose comments begin with `#`, with a digest as its last comment.
+pub fn seal_text(text: &str) -> String {
+    format!("{text}{REMARK}{}\n", digest(text.as_bytes()))
+}
+
+/// Whether a text is as [`seal_text`] wrote it. One without a digest is somebody's own.
+pub fn is_intact(text: &str) -> bool {
+    let Some((before, said)) = text.rsplit_once(REMARK) else { return true };
+    said.trim_end() == digest(before.as_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,5 +78,12 @@ mod tests {
         }
         assert!(unseal::<Value>(b"{\"key\": 1}").is_none());
         assert!(unseal::<Value>(b"").is_none());
+    }
+
+    #[test]
+    fn a_text_is_intact_or_somebodys_own() {
+        let text = seal_text("# remark\nnsc\n");
+        assert!(is_intact(&text) && is_intact("nsc\n"));
+        assert!(!is_intact(&text.replace("nsc", "nsb")) && !is_intact(&(text + "more\n")));
     }
 }

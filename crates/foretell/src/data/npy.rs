@@ -19,12 +19,19 @@ pub(super) fn read_zip(path: &Path) -> Result<Found> {
     let wrong = |message: String| Error::data(path.display().to_string(), message);
     let file = std::fs::File::open(path).map_err(|source| Error::read(path, source))?;
     let mut archive = zip::ZipArchive::new(file).map_err(|e| wrong(e.to_string()))?;
-    let mut arrays = HashMap::new();
+    let (mut arrays, mut total) = (HashMap::new(), 0_u64);
     for place in 0..archive.len() {
         let mut member = archive.by_index(place).map_err(|e| wrong(e.to_string()))?;
         let name = member.name().map_err(|e| wrong(e.to_string()))?.trim_end_matches(".npy").to_owned();
+        // What it unpacks to is said in advance, and may be a lie.
+        let size = member.size();
+        total = size.saturating_add(total);
+        super::room(total).map_err(|e| wrong(format!("{name}: {e}")))?;
         let mut bytes = Vec::new();
-        member.read_to_end(&mut bytes).map_err(|source| Error::read(path, source))?;
+        member.by_ref().take(size.saturating_add(1)).read_to_end(&mut bytes).map_err(|source| Error::read(path, source))?;
+        if bytes.len() as u64 != size {
+            return Err(wrong(format!("{name}: is damaged: it does not unpack to {size} bytes")));
+        }
         arrays.insert(name.clone(), array(bytes).map_err(|e| wrong(format!("{name}: {e}")))?);
     }
     found(arrays).map_err(|e| e.at(path.display()))
@@ -60,12 +67,13 @@ fn found(mut arrays: HashMap<String, Array>) -> Result<Found> {
                 ));
             }
         };
-        size = (channels as u32, side as u32);
+        let Ok(wide) = u32::try_from(side) else { return wrong(format!("images are {side} pixels wide")) };
+        size = (channels as u32, wide);
         let bytes = match last {
             false => images.bytes,
             true => images
                 .bytes
-                .chunks_exact(channels * side * side)
+                .chunks_exact((channels * side * side).max(1))
                 .flat_map(|image| planes(image, channels))
                 .collect(),
         };

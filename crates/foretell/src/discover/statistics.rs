@@ -11,7 +11,7 @@ use crate::proxy::{About, Cost, Proxy, ProxyInput, Request, Score, Sheet, Statis
 use crate::score::{Options, Scorer};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -140,6 +140,10 @@ fn first_line(settings: &Settings) -> String {
 fn open(path: &Path, end: u64, settings: &Settings) -> Result<File> {
     let wrong = |source| Error::write(path.to_path_buf(), source);
     let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(wrong)?;
+    // Until it is closed; two processes would cut off what the other adds.
+    if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+        return Err(Error::Locked { path: path.into(), pid: None });
+    }
     file.set_len(end).map_err(wrong)?;
     if end == 0 {
         file.write_all(first_line(settings).as_bytes()).map_err(wrong)?;

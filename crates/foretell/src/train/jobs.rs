@@ -3,7 +3,7 @@
 //! A job that is done leaves `NAME.json`; while it runs its checkpoints lie in `NAME/`. Files of several machines may be
 //! copied together. Networks are trained side by side, each by one thread: the bits are the same as with many.
 
-use super::{Outcome, Recipe, run_in};
+use super::{Outcome, Recipe, peak_bytes, run_in};
 use crate::architecture::Architecture;
 use crate::data::Data;
 use crate::error::{Error, Result};
@@ -141,7 +141,7 @@ pub fn jobs(
         }
     };
     std::thread::scope(|scope| {
-        (0..rayon::current_num_threads().min(open.len())).for_each(|_| {
+        (0..side_by_side(jobs, &open, data)).for_each(|_| {
             scope.spawn(worker);
         });
     });
@@ -150,4 +150,16 @@ pub fn jobs(
     }
     let found = found.into_inner().expect("no holder panics");
     Ok(found.into_iter().map(|finished| finished.expect("every job was run")).collect())
+}
+
+/// How many jobs run at a time: as many as there are threads, and as memory holds of the largest.
+fn side_by_side(jobs: &[Job], open: &[usize], data: &Data) -> usize {
+    let threads = rayon::current_num_threads().min(open.len());
+    let largest = open.iter().map(|place| &jobs[*place]).max_by_key(|job| job.architecture.params().total);
+    // A job that cannot be counted is refused by name when it runs.
+    let needed = largest.and_then(|job| peak_bytes::<f32>(&job.architecture, data, &job.recipe, 1).ok());
+    match (needed, crate::score::free_memory()) {
+        (Some(needed), Some(free)) => threads.min((free / needed.max(1)) as usize).max(1).min(open.len()),
+        _ => threads,
+    }
 }

@@ -1,6 +1,6 @@
 //! The loop: steps, validations, checkpoints, and when to stop.
 
-use super::{Metrics, Recipe, Trainer, checkpoint};
+use super::{Metrics, Recipe, Trainer, checkpoint, memory};
 use crate::architecture::Architecture;
 use crate::data::Data;
 use crate::engine::scalar::Scalar;
@@ -92,6 +92,8 @@ pub fn run_in<S: Scalar>(
     pause: Duration,
     watch: &mut dyn Watch,
 ) -> Result<Outcome> {
+    recipe.check()?;
+    memory::within::<S>(architecture, data, recipe)?;
     let mut trainer = Trainer::<S>::new(architecture, data, recipe)?;
     let _lock = folder.map(Lock::of).transpose()?;
     let digest = data.digest();

@@ -7,7 +7,7 @@ mod seal;
 
 pub use lock::Lock;
 pub use replace::{beside, draft, is_draft, replace, replace_with, sweep, sync_folder};
-pub use seal::{digest, seal, seal_pretty, unseal};
+pub use seal::{digest, is_intact, seal, seal_pretty, seal_text, unseal};
 
 use crate::error::{Error, Result};
 use std::fs::{File, Metadata};
