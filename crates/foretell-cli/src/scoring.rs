@@ -38,7 +38,8 @@ fn listed(path: &Path) -> Result<String> {
 
 /// Writes a proxy to a file, with remarks.
 pub fn write(path: &Path, proxy: &str, remarks: &[String]) -> Result<()> {
-    let remarks: String = remarks.iter().map(|remark| format!("# {}\n", output::escaped(remark).replace('\n', " "))).collect();
+    let remarks: String =
+        remarks.iter().map(|remark| format!("# {}\n", output::escaped(remark).replace('\n', " "))).collect();
     file::replace(path, file::seal_text(&format!("{remarks}{proxy}\n")))
 }
 

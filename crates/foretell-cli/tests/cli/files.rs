@@ -20,7 +20,10 @@ fn an_altered_score_is_computed_again() {
     folder.write("cache/scores.jsonl", &format!("{}{digit}{}", &cached[..place], &cached[place + 1..]));
     let said = folder.said(score);
     assert!(said.contains("note: ") && said.contains("1 damaged scores are computed again"), "{said}");
-    assert_eq!(folder.json("score net.json --proxies snip")["scores"], first["scores"]);
+    assert_eq!(
+        folder.json("score net.json --proxies snip")["scores"]["snip"]["values"],
+        first["scores"]["snip"]["values"]
+    );
     assert!(folder.said(&format!("{score} --quiet")).is_empty());
 }
 
@@ -39,7 +42,9 @@ fn a_command_goes_on_without_a_cache() {
     assert!(output.status.success() && said.contains("scores are not cached"), "{said}");
     folder.write("text.txt", &"some sheep and some goats\n".repeat(40));
     let output = folder
-        .command("train net.json --on text.txt --with steps=1 --with tokens=8 --with batch=2 --with part=2 -o run")
+        .command(
+            "train net.json --on text.txt --with steps=1 --with tokens=8 --with batch=2 --with part=2 -o run",
+        )
         .env("FORETELL_CACHE", folder.0.join("file/cache"))
         .output()
         .unwrap();
@@ -53,7 +58,9 @@ fn standard_output_that_cannot_be_written_is_an_error() {
     let folder = Folder::new();
     folder.write("net.json", NETWORK);
     let full = || Stdio::from(std::fs::File::options().write(true).open("/dev/full").unwrap());
-    for line in ["spaces", "spaces --json", "proxies", "--help", "count net.json --json", "completions bash", "man"] {
+    for line in
+        ["spaces", "spaces --json", "proxies", "--help", "count net.json --json", "completions bash", "man"]
+    {
         let output = folder.command(line).stdout(full()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{line}: {said}");
@@ -137,12 +144,12 @@ fn huge_numbers_are_refused_or_work() {
     folder.write("net.json", NETWORK);
     folder.ok("score net.json --proxies snip --seed 18446744073709551615 --seeds 3");
     folder.ok("sample gpt2 --seed 18446744073709551615");
-    folder.ok("search --budget 20 --seed 18446744073709551615 --proxy snip --space nasbench-nlp --name s --dry-run");
+    folder.ok("search --budget 20 --seed 18446744073709551615 --name s");
     for batch in ["9223372036854775808", "1000000000", "18446744073709551616", "-1"] {
         folder.fails(&["score", "net.json", "--proxies", &format!("snip[batch={batch}]")], 2, "batch");
     }
     folder.write("wide.json", &NETWORK.replace("16", "16384").replace("\"n_layer\": 1", "\"n_layer\": 40"));
-    folder.fails("train wide.json -o wide --with steps=1", 1, "bytes are allowed");
+    folder.fails("train wide.json -o wide --with steps=1", 1, "are allowed");
     assert!(!folder.0.join("wide").exists());
     folder.fails("train net.json --with batch=4611686018427387904", 2, "batch");
     let build = |seeds: &str, strata: &str| {

@@ -289,9 +289,11 @@ mod tests {
         let value = serde_json::json!({"family": "vit", "embed_dim": 56, "depth": 2, "num_heads": 1, "mlp_ratio": 2,
             "head_dim": 64, "relative_position": true, "max_relative_position": 2, "image_size": 32, "patch_size": 8});
         let layout = Layout::of(&crate::space::read_architecture(&value).unwrap());
-        let names: Vec<String> = leading(&layout).into_iter().map(|param| layout.tensor(param).name()).collect();
+        let names: Vec<String> =
+            leading(&layout).into_iter().map(|param| layout.tensor(param).name()).collect();
         assert_eq!(names[..2], ["cls_token", "pos_embed"], "{names:?}");
-        let block = ["qkv.weight", "qkv.bias", "proj.weight", "proj.bias"].map(|end| format!("blocks.0.attn.{end}"));
+        let block =
+            ["qkv.weight", "qkv.bias", "proj.weight", "proj.bias"].map(|end| format!("blocks.0.attn.{end}"));
         assert_eq!(names[4..8], block, "{names:?}");
         assert!(names[8..].iter().all(|name| name.contains("rel_pos_embed")), "{names:?}");
     }

@@ -73,6 +73,9 @@ impl Inputs {
         if inputs.batch == 0 {
             return Err(wrong("holds neither images nor input_ids nor tokens".into()));
         }
+        if inputs.batch > inputs.ids.len().max(inputs.pixels.len()) {
+            return Err(wrong(format!("holds {} samples of no size", inputs.batch)));
+        }
         Ok(inputs)
     }
 

@@ -111,10 +111,16 @@ impl Plan {
             );
         }
         if config.strata > config.networks {
-            return wrong(format!("{} ranges for {} networks: take fewer strata", config.strata, config.networks));
+            return wrong(format!(
+                "{} ranges for {} networks: take fewer strata",
+                config.strata, config.networks
+            ));
         }
         if config.seeds > MOST_SEEDS {
-            return wrong(format!("{} seeds are more than anybody trains: at most {MOST_SEEDS}", config.seeds));
+            return wrong(format!(
+                "{} seeds are more than anybody trains: at most {MOST_SEEDS}",
+                config.seeds
+            ));
         }
         if config.networks > MOST {
             return wrong(format!(

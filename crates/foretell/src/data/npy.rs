@@ -28,7 +28,11 @@ pub(super) fn read_zip(path: &Path) -> Result<Found> {
         total = size.saturating_add(total);
         super::room(total).map_err(|e| wrong(format!("{name}: {e}")))?;
         let mut bytes = Vec::new();
-        member.by_ref().take(size.saturating_add(1)).read_to_end(&mut bytes).map_err(|source| Error::read(path, source))?;
+        member
+            .by_ref()
+            .take(size.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|source| Error::read(path, source))?;
         if bytes.len() as u64 != size {
             return Err(wrong(format!("{name}: is damaged: it does not unpack to {size} bytes")));
         }
@@ -174,5 +178,23 @@ mod tests {
         assert_eq!(planes(&[1, 2, 3, 4], 2), [1, 3, 2, 4]);
         assert!(array(npy("|u1", "(2, 2)", &[1, 2, 3])).is_err(), "cut short");
         assert!(array(b"PK".to_vec()).is_err());
+    }
+
+    /// A member that unpacks to another size than it says is not read on.
+    #[test]
+    fn a_member_unpacks_to_what_it_says() {
+        use std::io::Write;
+        let path = std::env::temp_dir().join(format!("foretell-lie-{}.npz", std::process::id()));
+        let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        archive.start_file("train_images.npy", zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(&npy("|u1", "(1000, 8, 8)", &[7; 64_000])).unwrap();
+        let mut bytes = archive.finish().unwrap().into_inner();
+        let directory = bytes.windows(4).rposition(|four| four == b"PK\x01\x02").unwrap();
+        bytes[directory + 24..directory + 28].copy_from_slice(&100_u32.to_le_bytes());
+        std::fs::write(&path, &bytes).unwrap();
+        let error = read_zip(&path).err().unwrap().to_string();
+        assert!(error.contains("does not unpack to 100 bytes"), "{error}");
+        std::fs::remove_file(path).unwrap();
+        assert!(crate::data::room(u64::MAX).is_err() && crate::data::room(0).is_ok());
     }
 }

@@ -25,7 +25,10 @@ impl Text {
         } else {
             let mut all = Vec::new();
             for file in files(path)? {
-                all.extend(read(&file)?);
+                let bytes = read(&file)?;
+                super::room((all.len() + bytes.len()) as u64)
+                    .map_err(|e| Error::data(path.display().to_string(), e))?;
+                all.extend(bytes);
             }
             (all, None)
         };

@@ -19,7 +19,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("proxy", &["architecture", "catalogue", "engine", "error", "network", "probe", "rank", "space"]),
     ("latency", &["architecture", "engine", "error", "network", "probe", "seed", "space"]),
     ("data", &["error", "file", "score", "seed"]),
-    ("train", &["architecture", "cancel", "data", "engine", "error", "file", "network", "score", "seed", "space"]),
+    (
+        "train",
+        &["architecture", "cancel", "data", "engine", "error", "file", "network", "score", "seed", "space"],
+    ),
     ("rank", &[]),
     ("score", &["architecture", "cancel", "error", "file", "network", "probe", "proxy", "rank", "seed"]),
     ("search", &["catalogue", "error", "rank", "seed"]),

@@ -34,6 +34,7 @@ fn snapshot(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 /// Damages one file after the other and asks again; `ask` says whether what it got is right, or an error.
 fn damage(name: &str, usual: u64, folder: &Path, mut ask: impl FnMut() -> Result<bool>) {
     let files = snapshot(folder);
+    assert!(ask().unwrap_or_else(|e| panic!("{name}: {e}")), "{name}: the intact file is read");
     let of_interest: Vec<&(PathBuf, Vec<u8>)> = files.iter().filter(|(_, bytes)| bytes.len() > 8).collect();
     let (count, mut refused) = (campaign(usual), 0);
     for number in 0..count {
@@ -70,7 +71,16 @@ fn text() -> String {
 }
 
 fn recipe() -> Recipe {
-    Recipe { steps: 4, batch: 2, part: 2, tokens: 8, validate_every: 2, validate_samples: 2, patience: 9, ..Recipe::default() }
+    Recipe {
+        steps: 4,
+        batch: 2,
+        part: 2,
+        tokens: 8,
+        validate_every: 2,
+        validate_samples: 2,
+        patience: 9,
+        ..Recipe::default()
+    }
 }
 
 /// Stops after two steps.
@@ -86,8 +96,11 @@ impl Watch for Two {
 fn checkpoints() {
     let folder = Folder::new("checkpoint");
     let data = Data::Text(Text::of("test", text().as_bytes(), None, Tokeniser::Bytes).unwrap());
-    let run = |folder: Option<&Path>| run_in::<f32>(&tiny(4), &data, &recipe(), folder, Duration::ZERO, &mut ());
-    let same = |a: &Outcome, b: &Outcome| Outcome { seconds: 0.0, ..a.clone() } == Outcome { seconds: 0.0, ..b.clone() };
+    let run =
+        |folder: Option<&Path>| run_in::<f32>(&tiny(4), &data, &recipe(), folder, Duration::ZERO, &mut ());
+    let same = |a: &Outcome, b: &Outcome| {
+        Outcome { seconds: 0.0, ..a.clone() } == Outcome { seconds: 0.0, ..b.clone() }
+    };
     let whole = run(None).unwrap();
     let stopped = run_in::<f32>(&tiny(4), &data, &recipe(), Some(&folder.0), Duration::ZERO, &mut Two);
     assert!(matches!(stopped, Err(Error::Interrupted { .. })));
@@ -101,7 +114,10 @@ fn finished_runs() {
     let list = [4, 6].map(|width| Job { architecture: tiny(width), recipe: recipe() });
     let losses = || -> Result<Vec<_>> {
         let all = jobs(&list, &data, &folder.0, &|_, _| {})?;
-        Ok(all.into_iter().map(|run| (run.valid_loss, run.valid_accuracy, run.train_loss, run.failure)).collect())
+        Ok(all
+            .into_iter()
+            .map(|run| (run.valid_loss, run.valid_accuracy, run.train_loss, run.failure))
+            .collect())
     };
     let whole = losses().unwrap();
     damage("finished run", 30, &folder.0, || Ok(losses()? == whole));
@@ -124,7 +140,8 @@ fn caches() {
     let tokens = folder.0.join("tokens");
     std::fs::create_dir_all(&folder.0).unwrap();
     std::fs::write(&source, text()).unwrap();
-    let digest = || Ok::<_, Error>(Data::open(&source, "bpe:270".parse()?, Some(&tokens), None)?.digest().to_owned());
+    let digest =
+        || Ok::<_, Error>(Data::open(&source, "bpe:270".parse()?, Some(&tokens), None)?.digest().to_owned());
     let whole = digest().unwrap();
     assert_eq!(std::fs::read_dir(&tokens).unwrap().count(), 1);
     damage("tokens", 60, &tokens, || Ok(digest()? == whole));
@@ -151,7 +168,9 @@ fn weights() {
     foretell::export::write(&export, foretell::export::format("huggingface").unwrap(), &to, false).unwrap();
     std::fs::rename(to.join("model.safetensors"), &path).unwrap();
     std::fs::remove_dir_all(&to).unwrap();
-    damage("exported weights", 200, &folder.0, || Ok(Weights::<f32>::read(&network, &path)?.data == weights.data));
+    damage("exported weights", 200, &folder.0, || {
+        Ok(Weights::<f32>::read(&network, &path)?.data == weights.data)
+    });
     let sealed = file::seal_text("# found\nsum(l1(square(weight)), softmax(gradient))\n");
     std::fs::remove_file(&path).unwrap();
     std::fs::write(folder.0.join("formula"), &sealed).unwrap();

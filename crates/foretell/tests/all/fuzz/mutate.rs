@@ -43,7 +43,7 @@ const TEXTS: [&[u8]; 12] = [
 pub fn mutant(seeds: &[Vec<u8>], number: u64) -> Vec<u8> {
     let mut rng = Seed(number).stream("fuzz", 0);
     let mut bytes = seeds[rng.random_range(0..seeds.len())].clone();
-    for _ in 0..rng.random_range(1..4) {
+    for _ in 0..[1, 1, 2, 3][rng.random_range(0..4)] {
         bytes = step(bytes, seeds, &mut rng);
     }
     bytes
@@ -60,7 +60,7 @@ fn span(bytes: &[u8], rng: &mut Rng) -> std::ops::Range<usize> {
 }
 
 fn step(mut bytes: Vec<u8>, seeds: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
-    match rng.random_range(0..12) {
+    match rng.random_range(0..14) {
         0 | 1 if !bytes.is_empty() => {
             let at = rng.random_range(0..bytes.len());
             bytes[at] ^= 1 << rng.random_range(0..8);
@@ -75,7 +75,7 @@ fn step(mut bytes: Vec<u8>, seeds: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
             let gone = span(&bytes, rng);
             bytes.drain(gone);
         }
-        5 | 6 => number(&mut bytes, rng),
+        5 | 6 | 12 | 13 => number(&mut bytes, rng),
         7 => {
             let (at, text) = (place(&bytes, rng), TEXTS[rng.random_range(0..TEXTS.len())]);
             bytes.splice(at..at, text.iter().copied());

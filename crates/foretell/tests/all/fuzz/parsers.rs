@@ -19,7 +19,12 @@ fn text(bytes: &[u8]) -> Option<&str> {
 
 /// Whatever is read can also be counted.
 fn counted(architecture: &Architecture) -> bool {
-    let _ = (architecture.id(), architecture.params(), architecture.flops(Counter::Exact), architecture.cache_bytes());
+    let _ = (
+        architecture.id(),
+        architecture.params(),
+        architecture.flops(Counter::Exact),
+        architecture.cache_bytes(),
+    );
     true
 }
 
@@ -53,8 +58,11 @@ fn spaces_as_toml() {
 
 #[test]
 fn requests_and_other_words() {
-    let mut seeds: Vec<Vec<u8>> =
-        corpus("requests.txt").split(|b| *b == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect();
+    let mut seeds: Vec<Vec<u8>> = corpus("requests.txt")
+        .split(|b| *b == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(<[u8]>::to_vec)
+        .collect();
     seeds.extend(proxy::cards().iter().map(|card| card.name.as_bytes().to_vec()));
     fuzz("request", 500, &seeds, &|bytes| {
         text(bytes).is_some_and(|text| Request::parse_list(text).is_ok_and(|list| !list.is_empty()))
@@ -157,7 +165,8 @@ fn jpeg() -> Vec<u8> {
     let files = ["train-00000-of-00002", "train-00001-of-00002", "test-00000-of-00001"];
     let pictures = files.iter().flat_map(|file| {
         let reader =
-            SerializedFileReader::new(std::fs::File::open(path.join(format!("{file}.parquet"))).unwrap()).unwrap();
+            SerializedFileReader::new(std::fs::File::open(path.join(format!("{file}.parquet"))).unwrap())
+                .unwrap();
         let rows: Vec<Row> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
         rows.iter().filter_map(bytes).collect::<Vec<_>>()
     });
