@@ -96,8 +96,10 @@ fn exit_code(error: &Error) -> u8 {
 pub fn usage(error: &clap::Error) -> ExitCode {
     let code = u8::try_from(error.exit_code()).unwrap_or(2);
     if !error.use_stderr() || !output::is_json() {
-        // A reader that has gone away is no error.
-        let _ = error.print();
+        let printed = error.print();
+        if !error.use_stderr() {
+            output::written(printed.and_then(|()| std::io::Write::flush(&mut std::io::stdout())));
+        }
         return ExitCode::from(code);
     }
     let message = match error.kind() {

@@ -49,6 +49,7 @@ fn main() -> ExitCode {
     };
     let arguments = &parsed.arguments;
     output::set(arguments.json, arguments.quiet, arguments.verbose);
+    output::show_notes();
     interrupt::install();
     interrupt::keeps(arguments.command.keeps());
     if let Some(threads) = arguments.threads {

@@ -41,20 +41,63 @@ pub fn is_quiet() -> bool {
 
 /// Writes why a command failed to stderr, as one line of JSON if that is asked for.
 pub fn failure(kind: &str, message: &str, code: u8) {
-    // A reader that has gone away is no error.
-    let _ = match is_json() {
-        true => {
-            writeln!(io::stderr(), "{}", json!({"error": {"kind": kind, "message": message, "exit": code}}))
-        }
-        false => writeln!(io::stderr(), "foretell: {message}"),
-    };
+    said(match is_json() {
+        true => json!({"error": {"kind": kind, "message": message, "exit": code}}).to_string(),
+        false => format!("foretell: {message}"),
+    });
 }
 
 /// Writes what is read, cached, skipped or decided to stderr, if that is asked for.
 pub fn detail(text: impl std::fmt::Display) {
     if VERBOSE.load(Ordering::SeqCst) {
-        let _ = writeln!(io::stderr(), "{text}");
+        said(text);
     }
+}
+
+/// Writes a line to stderr. A reader that has gone away is no error.
+pub fn said(text: impl std::fmt::Display) {
+    let _ = writeln!(io::stderr(), "{}", escaped(&text.to_string()));
+}
+
+/// What the library notes while it works: files that were found damaged, a cache that cannot be written.
+struct Notes;
+
+impl log::Log for Notes {
+    fn enabled(&self, of: &log::Metadata) -> bool {
+        of.level() <= log::Level::Warn && of.target().starts_with("foretell") && !is_quiet()
+    }
+    fn log(&self, record: &log::Record) {
+        if self.enabled(record.metadata()) {
+            said(format!("note: {}", record.args()));
+        }
+    }
+    fn flush(&self) {}
+}
+
+/// Shows notes of the library from now on.
+pub fn show_notes() {
+    // Fails only if there is a logger already.
+    let _ = log::set_logger(&Notes).map(|()| log::set_max_level(log::LevelFilter::Warn));
+}
+
+/// Text whose control characters, and those that reverse its direction, are written out: names and messages of others
+/// must not steer the terminal. The form is that of JSON, where such characters stand in strings only.
+pub fn escaped(text: &str) -> std::borrow::Cow<'_, str> {
+    let steers = |c: char| {
+        c.is_control() && !matches!(c, '\n' | '\t')
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(steers) {
+        return text.into();
+    }
+    let mut plain = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match steers(c) {
+            true => plain += &format!("\\u{:04x}", c as u32),
+            false => plain.push(c),
+        }
+    }
+    plain.into()
 }
 
 /// Writes an explanation of a result to stdout, unless only results are asked for.
@@ -67,16 +110,24 @@ pub fn note(text: impl std::fmt::Display) {
 /// Writes bytes to stdout as they are.
 pub fn bytes(bytes: &[u8]) {
     let mut out = io::stdout().lock();
-    if out.write_all(bytes).and_then(|()| out.flush()).is_err() {
-        std::process::exit(0);
-    }
+    written(out.write_all(bytes).and_then(|()| out.flush()));
 }
 
-/// Writes a line to stdout; a reader that has gone away is no error.
+/// Writes a line to stdout.
 pub fn line(text: impl std::fmt::Display) {
     let mut out = io::stdout().lock();
-    if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
-        std::process::exit(0);
+    written(writeln!(out, "{}", escaped(&text.to_string())).and_then(|()| out.flush()));
+}
+
+/// Ends the command if stdout cannot be written: quietly if its reader has gone away, else with a message.
+pub fn written(result: io::Result<()>) {
+    match result {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => {
+            failure("write", &format!("cannot write standard output: {error}"), 1);
+            std::process::exit(1)
+        }
     }
 }
 
@@ -93,8 +144,19 @@ pub fn prose(text: impl std::fmt::Display) {
 /// A table in the style that papers use: a rule under the header, nothing else. Columns from the second on are
 /// right-aligned if they hold numbers. On a terminal it is as wide as the terminal at most, elsewhere it is whole.
 pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> Table {
+    let rows = cells(rows);
     let (header, rows) = fit::table(header, rows, fit::terminal().unwrap_or(usize::MAX));
     styled(&header, rows)
+}
+
+/// Cells on one line each.
+fn cells(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    for cell in rows.iter_mut().flatten() {
+        if cell.contains(char::is_control) {
+            *cell = escaped(cell).replace('\n', "\\n").replace('\t', "\\t");
+        }
+    }
+    rows
 }
 
 /// A table of any width.

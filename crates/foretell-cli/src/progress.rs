@@ -32,7 +32,7 @@ pub fn drawn() -> bool {
 /// A plain line of progress.
 pub fn plain(line: &str) {
     if !output::is_quiet() {
-        eprintln!("{line}");
+        output::said(line);
     }
 }
 
@@ -108,7 +108,7 @@ impl Searching {
     /// A line of its own.
     fn say(&self, line: String) {
         match &self.bar {
-            Some(bar) => bar.println(line),
+            Some(bar) => bar.println(output::escaped(&line)),
             None => plain(&line),
         }
     }

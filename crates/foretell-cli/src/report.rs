@@ -4,12 +4,12 @@ use crate::args::Report;
 use crate::output;
 use crate::studies;
 use foretell::error::{Error, Result};
-use foretell::report;
 use foretell::study::{Baseline, View};
+use foretell::{file, report};
 use serde_json::json;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{ErrorKind, Read};
+use std::path::Path;
 
 /// A report is recognised by its first bytes, this many.
 const BEGINNING: u64 = 1024;
@@ -41,7 +41,7 @@ pub fn run(args: &Report, json: bool) -> Result<()> {
         files.iter().try_for_each(|(path, _)| refuse_foreign(path))?;
     }
     for (path, text) in &files {
-        replace(path, text)?;
+        file::replace(path, text)?;
     }
     let paths: Vec<&Path> = files.iter().map(|(path, _)| path.as_path()).collect();
     if json {
@@ -78,20 +78,6 @@ fn refuse_foreign(path: &Path) -> Result<()> {
     }
     let place = path.display().to_string();
     Err(Error::option(place, "exists and is not a report: choose another file, or replace it with --force"))
-}
-
-/// Writes a second file and renames it, so that the file is complete at any moment.
-fn replace(path: &Path, text: &str) -> Result<()> {
-    let mut name = path.file_name().map(|name| name.to_owned()).unwrap_or_default();
-    name.push(format!(".{}.part", std::process::id()));
-    let part: PathBuf = path.with_file_name(name);
-    let written = File::create(&part)
-        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&part, path));
-    written.map_err(|source| {
-        let _ = fs::remove_file(&part);
-        Error::write(path, source)
-    })
 }
 
 #[cfg(test)]

@@ -29,6 +29,10 @@ fn listed(path: &Path) -> Result<String> {
     if text.trim_start().starts_with('{') {
         return Saved::of_json(&path.display().to_string(), &text)?.register();
     }
+    if !file::is_intact(&text) {
+        let message = "was altered since it was written: write it again, or remove the line '# digest' to use it as it is";
+        return Err(Error::data(path.display().to_string(), message));
+    }
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     match lines.is_empty() {
@@ -39,9 +43,9 @@ fn listed(path: &Path) -> Result<String> {
 
 /// Writes a proxy to a file, with remarks.
 pub fn write(path: &Path, proxy: &str, remarks: &[String]) -> Result<()> {
-    let remarks: String = remarks.iter().map(|remark| format!("# {remark}\n")).collect();
-    let wrong = |source| Error::write(path.to_path_buf(), source);
-    std::fs::write(path, format!("{remarks}{proxy}\n")).map_err(wrong)
+    let remarks: String =
+        remarks.iter().map(|remark| format!("# {}\n", output::escaped(remark).replace('\n', " "))).collect();
+    file::replace(path, file::seal_text(&format!("{remarks}{proxy}\n")))
 }
 
 impl ScoringArgs {
@@ -136,12 +140,15 @@ impl ScoringArgs {
 
     pub fn options(&self) -> Result<Options> {
         let options = self.dry_options()?;
-        let file = self.cache_file();
-        output::detail(match &file {
-            Some(path) => format!("scores are cached in {}", path.display()),
-            None => "scores are not cached".to_owned(),
+        let cache = self.cache_file().and_then(|path| {
+            let cache = Cache::open(&path).inspect_err(|e| log::warn!("scores are not cached: {e}")).ok()?;
+            output::detail(format!("scores are cached in {}", path.display()));
+            Some(cache)
         });
-        Ok(Options { cache: file.map(|path| Cache::open(&path)).transpose()?, ..options })
+        if cache.is_none() {
+            output::detail("scores are not cached");
+        }
+        Ok(Options { cache, ..options })
     }
 
     /// The file of cached scores; none if scores are not cached or the user has no cache folder.

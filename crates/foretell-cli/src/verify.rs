@@ -29,10 +29,7 @@ pub fn run(args: &Verify, json: bool) -> Result<()> {
     let told = request.run(&data, &recipe, &folder.join("runs"), &|_, _| progress.step())?;
     progress.finish();
     let path = folder.join("verification.json");
-    let text = serde_json::to_string_pretty(&told).expect("a verification is plain data") + "\n";
-    let draft = path.with_extension("part");
-    let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, &path));
-    written.map_err(|source| Error::write(path.clone(), source))?;
+    file::replace(&path, file::seal_pretty(&told))?;
     if json {
         output::line(serde_json::to_string(&told).expect("a verification is plain data"));
         return Ok(());
@@ -94,6 +91,6 @@ fn plan(
 
 /// Reads the result of a verification.
 pub fn read(path: &Path) -> Result<Verification> {
-    let text = file::text(path)?;
-    serde_json::from_str(&text).map_err(|e| Error::option(path.display().to_string(), e.to_string()))
+    let damaged = "is damaged, or no result of foretell verify: run the verification again";
+    file::unseal(file::text(path)?.as_bytes()).ok_or_else(|| Error::data(path.display().to_string(), damaged))
 }

@@ -125,10 +125,20 @@ pub enum Error {
         host: String,
     },
     /// An evaluation that the machine ended; it says nothing about the network.
-    #[error("the candidate was not evaluated: {reason}; nothing is stored of it, and a resumed study evaluates it again")]
+    #[error(
+        "the candidate was not evaluated: {reason}; nothing is stored of it, and a resumed study evaluates it again"
+    )]
     NotEvaluated {
         /// What happened.
         reason: String,
+    },
+    /// A folder that another process is writing.
+    #[error("{} is being written by {}: wait until it ends, or choose another name", path.display(), process(pid))]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+        /// The process that holds it, if it can be read.
+        pid: Option<u32>,
     },
     /// A training run whose numbers left the finite ones.
     #[error("training diverged at step {step}: {what}; lower the rate, warm up longer, or clip")]
@@ -197,7 +207,7 @@ impl Error {
             Error::Store { .. } => "store",
             Error::Corrupt { .. } => "store-corrupt",
             Error::StoreVersion { .. } => "store-version",
-            Error::Busy { .. } => "busy",
+            Error::Busy { .. } | Error::Locked { .. } => "busy",
             Error::NotEvaluated { .. } => "not-evaluated",
             Error::Diverged { .. } => "diverged",
             Error::Interrupted { .. } => "interrupted",
@@ -220,6 +230,7 @@ impl Error {
                 | Error::Corrupt { .. }
                 | Error::StoreVersion { .. }
                 | Error::Busy { .. }
+                | Error::Locked { .. }
                 | Error::NotEvaluated { .. }
                 | Error::Interrupted { .. }
                 | Error::Cancelled
@@ -288,6 +299,10 @@ impl InputKind {
 
 fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
+}
+
+fn process(pid: &Option<u32>) -> String {
+    pid.map_or("another process".to_owned(), |pid| format!("process {pid}"))
 }
 
 fn kept_in(checkpoint: &Option<PathBuf>) -> String {

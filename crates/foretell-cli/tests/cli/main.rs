@@ -6,6 +6,7 @@ mod config;
 mod discover;
 mod docs;
 mod export;
+mod files;
 mod help;
 mod machine;
 mod modes;

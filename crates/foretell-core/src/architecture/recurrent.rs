@@ -427,7 +427,7 @@ impl super::Family for Family {
         for layer in 0..v.num_layers() {
             let (input, output) = v.layer(layer);
             let init = Init::Uniform(1.0 / (output as f64).sqrt());
-            w.enter(layer as usize, [layer as usize, i]);
+            w.enter(i, [layer as usize, i]);
             let codes = [v.input_0(i), v.input_1(i), v.input_2(i)];
             for (code, name) in codes.into_iter().zip(names::WEIGHTS).filter(|(code, _)| *code > 0) {
                 let from = if code == 1 { input } else { output };

@@ -2,7 +2,7 @@
 //!
 //! Gradients have the same layout, so the gradient of a tensor is the same range of another buffer.
 
-use super::Naming;
+use super::{Naming, unsealed};
 use crate::architecture::{Architecture, Form, Init, Role, Tensor};
 use crate::cancel::checkpoint;
 use crate::engine::matmul::{Mat, MatMut};
@@ -168,7 +168,7 @@ impl<S: Scalar> Weights<S> {
     /// Weights from a safetensors file, named in any way of [`Naming`]. Tensors it has beyond these are refused.
     pub fn read(architecture: &Architecture, path: &Path) -> Result<Self> {
         let bytes = crate::file::bytes(path)?;
-        let file = parse(&bytes, path)?;
+        let file = unsealed(&bytes, path)?;
         let first = &architecture.tensors()[0];
         let holds = |naming: &&Naming| held(&file, &naming.parts(architecture, first)[0]).is_some();
         let naming = *Naming::ALL.iter().find(holds).unwrap_or(&Naming::Own);
@@ -185,7 +185,7 @@ impl<S: Scalar> Weights<S> {
     ) -> Result<Self> {
         let bytes = crate::file::bytes(path)?;
         let names = |tensor: &Tensor| vec![rename(&tensor.name())];
-        Self::take(architecture, &parse(&bytes, path)?, path, &names, &|_| false)
+        Self::take(architecture, &unsealed(&bytes, path)?, path, &names, &|_| false)
     }
 
     /// Every tensor from its parts in a file, which must be all there is but for what `allowed` says.
@@ -198,6 +198,13 @@ impl<S: Scalar> Weights<S> {
     ) -> Result<Self> {
         let wrong = |message: String| Error::data(path.display().to_string(), message);
         let layout = Layout::of(architecture);
+        // Before memory is asked for: a number takes two bytes at least.
+        let (needed, there) =
+            (architecture.params().total, file.tensors().iter().map(|(_, v)| v.data().len()).sum::<usize>());
+        if needed.saturating_mul(2) > there as u64 {
+            let message = format!("holds {there} bytes of numbers, too few for {needed} parameters");
+            return Err(wrong(message));
+        }
         let mut weights = Self::zeros(layout.clone());
         let mut known = FxHashSet::default();
         for (param, tensor) in layout.tensors() {
@@ -223,11 +230,6 @@ impl<S: Scalar> Weights<S> {
             None => Ok(weights),
         }
     }
-}
-
-fn parse<'b>(bytes: &'b [u8], path: &Path) -> Result<safetensors::SafeTensors<'b>> {
-    safetensors::SafeTensors::deserialize(bytes)
-        .map_err(|e| Error::data(path.display().to_string(), e.to_string()))
 }
 
 /// A tensor under its name, or under the one it had when norms had gains called gamma.

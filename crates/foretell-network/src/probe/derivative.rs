@@ -3,7 +3,7 @@
 use super::inputs::input;
 use super::run::{prepared, run, run_on};
 use super::{Derivative, Fold, Layers, Pass, Setting, Trace};
-use crate::architecture::{Role, Tensor};
+use crate::architecture::{Part, Role, Tensor};
 use crate::engine::buffer::Workspace;
 use crate::engine::dual::Dual;
 use crate::engine::linalg;
@@ -78,16 +78,21 @@ pub(super) fn folded<S: Scalar>(
 /// Entries of a tensor that [`Fold::Halves`] looks at.
 const LEADING: usize = 50;
 
-/// The first eleven tensors with so many entries, in the order that modules have them: tokens and positions, embeddings,
-/// blocks, heads.
+/// The first eleven tensors with so many entries, in the order that the modules of AutoFormer have them: tokens and positions,
+/// embeddings, blocks (attention, norms, feed-forward), heads.
 fn leading(layout: &Layout) -> Vec<Param> {
     let large = layout.tensors().filter(|(param, _)| layout.range(*param).len() >= LEADING);
     let mut found: Vec<(Param, &Tensor)> = large.collect();
+    let within = |tensor: &Tensor| match tensor.role.part() {
+        Part::Attention => 0,
+        Part::Norm => 1,
+        _ => 2,
+    };
     found.sort_by_key(|(_, tensor)| match (tensor.role, tensor.block) {
-        (Role::ClassToken | Role::Position, _) => 0,
-        (Role::Embedding | Role::EmbeddingProjection | Role::PatchEmbedding, _) => 1,
-        (_, Some(block)) => 2 + block,
-        (_, None) => u32::MAX,
+        (Role::ClassToken | Role::Position, _) => (0, 0),
+        (Role::Embedding | Role::EmbeddingProjection | Role::PatchEmbedding, _) => (1, 0),
+        (_, Some(block)) => (2 + block, within(tensor)),
+        (_, None) => (u32::MAX, 0),
     });
     found.into_iter().take(11).map(|(param, _)| param).collect()
 }
@@ -272,4 +277,24 @@ pub(super) fn curve<S: Scalar>(
 fn orthonormal(n: usize, rng: &mut crate::seed::Rng) -> Vec<f64> {
     let draws: Vec<f64> = (0..2 * n).map(|_| StandardNormal.sample(rng)).collect();
     linalg::qr(Mat::new(&draws, n, 2)).expect("normal draws are finite").0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 56 wide, norms and biases have more than 50 entries: the attention comes before them, as AutoFormer's modules do.
+    #[test]
+    fn leading_tensors_are_those_of_the_original() {
+        let value = serde_json::json!({"family": "vit", "embed_dim": 56, "depth": 2, "num_heads": 1, "mlp_ratio": 2,
+            "head_dim": 64, "relative_position": true, "max_relative_position": 2, "image_size": 32, "patch_size": 8});
+        let layout = Layout::of(&crate::space::read_architecture(&value).unwrap());
+        let names: Vec<String> =
+            leading(&layout).into_iter().map(|param| layout.tensor(param).name()).collect();
+        assert_eq!(names[..2], ["cls_token", "pos_embed"], "{names:?}");
+        let block =
+            ["qkv.weight", "qkv.bias", "proj.weight", "proj.bias"].map(|end| format!("blocks.0.attn.{end}"));
+        assert_eq!(names[4..8], block, "{names:?}");
+        assert!(names[8..].iter().all(|name| name.contains("rel_pos_embed")), "{names:?}");
+    }
 }

@@ -36,7 +36,7 @@ impl Inputs {
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = crate::file::bytes(path)?;
         let wrong = |message: String| Error::data(path.display().to_string(), message);
-        let file = safetensors::SafeTensors::deserialize(&bytes).map_err(|e| wrong(e.to_string()))?;
+        let file = crate::network::unsealed(&bytes, path)?;
         let floats = |name: &str| match file.tensor(name) {
             Err(_) => Ok(Vec::new()),
             Ok(view) => crate::network::numbers(&view)
@@ -72,6 +72,9 @@ impl Inputs {
         }
         if inputs.batch == 0 {
             return Err(wrong("holds neither images nor input_ids nor tokens".into()));
+        }
+        if inputs.batch > inputs.ids.len().max(inputs.pixels.len()) {
+            return Err(wrong(format!("holds {} samples of no size", inputs.batch)));
         }
         Ok(inputs)
     }

@@ -50,7 +50,8 @@ impl Proxy for HiddenSaliency {
                 sums[layer as usize] += h.sum_with(g, |h, g| (h * g).abs());
             }
         }
-        let term = |(layer, sum): (usize, f64)| Term::of(format!("layer {}", layer + 1), layer as u32, sum);
+        // A layer of the stack is no block: those are the nodes of the cell, which all layers share.
+        let term = |(layer, sum): (usize, f64)| Term::of(format!("layer {}", layer + 1), None, sum);
         Ok(Score::sum(sums.into_iter().enumerate().map(term).collect()).turned())
     }
 }

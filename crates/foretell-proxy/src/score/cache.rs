@@ -1,6 +1,7 @@
-//! Scores known from before: one line of JSON each, in a file that is only ever added to.
+//! Scores known from before: one sealed line of JSON each, in a file that is only ever added to.
 
 use crate::error::{Error, Result};
+use crate::file;
 use crate::proxy::Score;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -29,19 +30,27 @@ struct Line {
 }
 
 impl Cache {
-    /// Opens a file, which is made if it is not there. Lines that are cut off or damaged are ignored.
+    /// Opens a file, which is made if it is not there. Lines that are cut off or damaged are left out, with a note.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |source| Error::read(path, source);
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(failed)?;
         }
         let mut file = File::options().read(true).append(true).create(true).open(path).map_err(failed)?;
-        crate::file::regular(path)?;
+        file::regular(path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
-        let lines =
-            bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
-        let known = lines.map(|line| (line.key.clone(), line)).collect();
+        let mut known = FxHashMap::default();
+        let mut damaged = 0;
+        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            match file::unseal::<Line>(line) {
+                Some(line) => drop(known.insert(line.key.clone(), line)),
+                None => damaged += 1,
+            }
+        }
+        if damaged > 0 {
+            log::warn!("{}: {damaged} damaged scores are computed again", path.display());
+        }
         // A last line without its end must not swallow the next one.
         if bytes.last().is_some_and(|byte| *byte != b'\n') {
             file.write_all(b"\n").map_err(failed)?;
@@ -66,8 +75,7 @@ impl Cache {
     pub fn put(&self, key: String, score: &Score) {
         let Score { value, parts, error, notes, .. } = score.clone();
         let line = Line { key, value, parts, error, notes };
-        let mut text = serde_json::to_string(&line).expect("a score is plain data");
-        text.push('\n');
+        let text = file::seal(&line) + "\n";
         // One write per line: two processes do not mix theirs.
         let _ = self.file.lock().expect("no holder panics").write_all(text.as_bytes());
     }
@@ -76,6 +84,28 @@ impl Cache {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whatever bit is flipped, a score is the one that was stored, or unknown.
+    #[test]
+    fn no_altered_byte_is_believed() {
+        let folder = std::env::temp_dir().join(format!("foretell-cache-bits-{}", std::process::id()));
+        let path = folder.join("scores.jsonl");
+        let stored = Score { parts: vec![1.5], ..Score::from(0.1) };
+        Cache::open(&path).unwrap().put("a".into(), &stored);
+        let bytes = std::fs::read(&path).unwrap();
+        let mut unknown = 0;
+        for place in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[place] ^= 1 << (place % 7);
+            std::fs::write(&path, damaged).unwrap();
+            match Cache::open(&path).unwrap().get("a") {
+                Some(score) => assert_eq!(score, stored, "byte {place}"),
+                None => unknown += 1,
+            }
+        }
+        assert!(unknown > bytes.len() / 2);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 
     /// Cut off anywhere, every whole line survives and the next one is read back.
     #[test]

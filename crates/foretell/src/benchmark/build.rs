@@ -15,7 +15,7 @@ use crate::space::{self, Bound, Limits, Space};
 use crate::train::{Finished, Job, Recipe, jobs};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -68,6 +68,9 @@ const DRAWS: u64 = 1000;
 /// More networks than this are a slip of the pen.
 const MOST: usize = 1_000_000;
 
+/// And more seeds than this.
+const MOST_SEEDS: u64 = 1000;
+
 /// A benchmark that is being built.
 pub struct Plan {
     data: Data,
@@ -106,6 +109,18 @@ impl Plan {
             return wrong(
                 "networks, strata and params must be numbers above 0, the least parameters first".into(),
             );
+        }
+        if config.strata > config.networks {
+            return wrong(format!(
+                "{} ranges for {} networks: take fewer strata",
+                config.strata, config.networks
+            ));
+        }
+        if config.seeds > MOST_SEEDS {
+            return wrong(format!(
+                "{} seeds are more than anybody trains: at most {MOST_SEEDS}",
+                config.seeds
+            ));
         }
         if config.networks > MOST {
             return wrong(format!(
@@ -205,29 +220,27 @@ impl Plan {
     }
 
     fn write(&self, folder: &Path, all: &[Finished]) -> Result<PathBuf> {
-        let first = |network: &Architecture| {
-            let found = self.jobs.iter().zip(all).find(|(job, _)| job.architecture == *network);
-            found.expect("every network has a job").1
-        };
+        let ids: Vec<String> = self.jobs.iter().map(|job| job.architecture.id()).collect();
+        let mut of: HashMap<&str, Vec<&Finished>> = HashMap::new();
+        ids.iter().zip(all).for_each(|(id, said)| of.entry(id).or_default().push(said));
         let mut table = String::new();
         for network in &self.networks {
-            table += &serde_json::to_string(&row(network, first(network))).expect("a row is plain data");
+            let first = of[network.id().as_str()][0];
+            table += &serde_json::to_string(&row(network, first)).expect("a row is plain data");
             table.push('\n');
         }
         let mut repeats = format!("id,seed,{}\n", RESULTS.join(","));
-        for (job, said) in self.jobs.iter().zip(all) {
-            if self.jobs.iter().filter(|other| other.architecture == job.architecture).count() > 1 {
+        for ((job, id), said) in self.jobs.iter().zip(&ids).zip(all) {
+            if of[id.as_str()].len() > 1 {
                 let results = results(said);
                 let cell = |name: &&str| results.get(*name).map(Value::to_string).unwrap_or_default();
                 let cells: Vec<String> = RESULTS.iter().map(cell).collect();
-                repeats += &format!("{},{},{}\n", job.architecture.id(), job.recipe.seed, cells.join(","));
+                repeats += &format!("{id},{},{}\n", job.recipe.seed, cells.join(","));
             }
         }
         let target = folder.join("architectures.jsonl");
         for (path, text) in [(folder.join("repeats.csv"), repeats), (target.clone(), table)] {
-            let draft = path.with_extension("part");
-            let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, &path));
-            written.map_err(|source| Error::write(path, source))?;
+            crate::file::replace(&path, text)?;
         }
         Ok(target)
     }

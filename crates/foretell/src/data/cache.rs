@@ -5,9 +5,9 @@
 
 use super::Tokeniser;
 use crate::error::{Error, Result};
+use crate::file;
 use memmap2::Mmap;
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -34,14 +34,7 @@ enum Ids {
 
 impl Tokens {
     pub fn new(mut train: Vec<u32>, valid: Vec<u32>) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        for ids in [&train, &valid] {
-            hasher.update(&(ids.len() as u64).to_le_bytes());
-            ids.iter().for_each(|id| {
-                hasher.update(&id.to_le_bytes());
-            });
-        }
-        let (digest, cut) = (hasher.finalize().to_hex()[..DIGEST].to_owned(), train.len());
+        let (digest, cut) = (digest(&train, &valid), train.len());
         train.extend(valid);
         Tokens { ids: Ids::Memory(train), train: cut, digest }
     }
@@ -54,6 +47,19 @@ impl Tokens {
         };
         ids.split_at(self.train)
     }
+}
+
+/// A hash of both parts.
+fn digest(train: &[u32], valid: &[u32]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for ids in [train, valid] {
+        hasher.update(&(ids.len() as u64).to_le_bytes());
+        for some in ids.chunks(1 << 14) {
+            let bytes: Vec<u8> = some.iter().flat_map(|id| id.to_le_bytes()).collect();
+            hasher.update(&bytes);
+        }
+    }
+    hasher.finalize().to_hex()[..DIGEST].to_owned()
 }
 
 /// What text and tokeniser are called in the cache.
@@ -70,9 +76,22 @@ fn path(folder: &Path, key: &[u8; KEY]) -> PathBuf {
     folder.join(format!("{}.tokens", &blake3::Hash::from_bytes(*key).to_hex()[..20]))
 }
 
-/// The tokens of a text; nothing if the file is missing, of another kind or cut short.
+/// The tokens of a text; nothing if the file is missing or, with a note, damaged.
 pub(super) fn open(folder: &Path, key: &[u8; KEY]) -> Option<Tokens> {
-    let map = map(&File::open(path(folder, key)).ok()?)?;
+    let path = path(folder, key);
+    let file = File::open(&path).ok()?;
+    let tokens = mapped(&file, key).filter(|tokens| {
+        let (train, valid) = tokens.parts();
+        digest(train, valid) == tokens.digest
+    });
+    if tokens.is_none() && cfg!(target_endian = "little") {
+        log::warn!("{} is damaged; the text is cut into tokens again", path.display());
+    }
+    tokens
+}
+
+fn mapped(file: &File, key: &[u8; KEY]) -> Option<Tokens> {
+    let map = map(file)?;
     let (digest, rest) = map.strip_prefix(MAGIC)?.strip_prefix(key)?.split_at_checked(DIGEST)?;
     let (lengths, ids) = rest.split_at_checked(16)?;
     let length = |at: usize| usize::try_from(u64::from_le_bytes(lengths[at..at + 8].try_into().ok()?)).ok();
@@ -92,24 +111,18 @@ fn map(file: &File) -> Option<Mmap> {
 
 pub(super) fn write(folder: &Path, key: &[u8; KEY], tokens: &Tokens) -> Result<()> {
     let target = path(folder, key);
-    let draft = target.with_extension(format!("{}.part", std::process::id()));
+    std::fs::create_dir_all(folder).map_err(|source| Error::write(folder, source))?;
+    file::sweep(folder, false);
     let (train, valid) = tokens.parts();
-    let all = || -> std::io::Result<()> {
-        std::fs::create_dir_all(folder)?;
-        let mut file = std::io::BufWriter::new(File::create(&draft)?);
+    file::replace_with(&target, |file| {
         for bytes in [&MAGIC[..], key, tokens.digest.as_bytes()] {
             file.write_all(bytes)?;
         }
         for part in [train, valid] {
             file.write_all(&(part.len() as u64).to_le_bytes())?;
         }
-        for id in train.iter().chain(valid) {
-            file.write_all(&id.to_le_bytes())?;
-        }
-        file.into_inner()?.sync_all()?;
-        std::fs::rename(&draft, &target)
-    };
-    all().map_err(|source| Error::write(target, source))
+        train.iter().chain(valid).try_for_each(|id| file.write_all(&id.to_le_bytes()))
+    })
 }
 
 #[cfg(test)]
@@ -131,6 +144,13 @@ mod tests {
             std::fs::remove_file(&path).unwrap();
             std::fs::write(&path, damaged).unwrap();
             assert!(open(&folder, &key).is_none());
+        }
+        for place in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[place] ^= 4;
+            std::fs::remove_file(&path).unwrap();
+            std::fs::write(&path, damaged).unwrap();
+            assert!(open(&folder, &key).is_none(), "byte {place}");
         }
         assert_eq!(back.parts().1, [5], "a map outlives its file");
         std::fs::remove_dir_all(folder).unwrap();

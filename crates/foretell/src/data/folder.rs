@@ -45,8 +45,7 @@ fn part(folder: &Path, names: &[String], side: &mut Option<u32>) -> Result<Pixel
             let wrong = |message: String| Error::data(file.display().to_string(), message);
             let image = decode(&super::read(&file)?).map_err(wrong)?;
             let side = *side.get_or_insert(image.width.min(image.height) as u32);
-            pixels.bytes.extend(image.square(side as usize));
-            pixels.labels.push(class as u32);
+            pixels.push(&image.square(side as usize), class as u32).map_err(wrong)?;
         }
     }
     Ok(pixels)
@@ -64,18 +63,32 @@ pub(super) struct Picture {
     pixels: Vec<[u8; 3]>,
 }
 
+/// More pixels than any picture to learn from has: a file of some bytes may unpack to gigabytes.
+const MOST_PIXELS: usize = 1 << 26;
+
+fn bounded(width: usize, height: usize) -> std::result::Result<(), String> {
+    match width.checked_mul(height).is_some_and(|pixels| pixels <= MOST_PIXELS) {
+        true => Ok(()),
+        false => Err(format!("is a picture of {width} x {height} pixels; {MOST_PIXELS} pixels are the most")),
+    }
+}
+
 /// A PNG or JPEG file.
 pub(super) fn decode(bytes: &[u8]) -> std::result::Result<Picture, String> {
     if !bytes.starts_with(b"\x89PNG") {
         let options = DecoderOptions::default().jpeg_set_out_colorspace(ColorSpace::RGB);
         let mut decoder = zune_jpeg::JpegDecoder::new_with_options(Cursor::new(bytes), options);
-        let pixels = decoder.decode().map_err(|e| e.to_string())?;
+        decoder.decode_headers().map_err(|e| e.to_string())?;
         let info = decoder.info().ok_or("has no size")?;
+        bounded(info.width.into(), info.height.into())?;
+        let pixels = decoder.decode().map_err(|e| e.to_string())?;
         let pixels = pixels.chunks_exact(3).map(|p| [p[0], p[1], p[2]]).collect();
         return Ok(Picture { width: info.width.into(), height: info.height.into(), pixels });
     }
     let mut decoder = png::Decoder::new(Cursor::new(bytes));
     decoder.set_transformations(png::Transformations::normalize_to_color8());
+    let header = decoder.read_header_info().map_err(|e| e.to_string())?;
+    bounded(header.width as usize, header.height as usize)?;
     let mut reader = decoder.read_info().map_err(|e| e.to_string())?;
     let mut buffer = vec![0; reader.output_buffer_size().ok_or("is too large")?];
     let info = reader.next_frame(&mut buffer).map_err(|e| e.to_string())?;
@@ -128,6 +141,22 @@ mod tests {
         assert_eq!(picture.square(1), [25, 25, 25]);
         assert_eq!(picture.square(2)[..4], [10, 20, 30, 40]);
         assert!(decode(b"no picture").is_err());
+    }
+
+    /// The header of 50000 x 50000 pixels, in 33 bytes and a checksum.
+    #[test]
+    fn sizes_are_checked_before_memory_is_asked_for() {
+        let mut bytes = png(1, 1, png::ColorType::Rgb, &[0; 3]);
+        bytes[16..20].copy_from_slice(&50_000_u32.to_be_bytes());
+        bytes[20..24].copy_from_slice(&50_000_u32.to_be_bytes());
+        let mut crc = !0_u32;
+        for byte in &bytes[12..29] {
+            crc ^= u32::from(*byte);
+            (0..8).for_each(|_| crc = crc >> 1 ^ 0xEDB8_8320 * (crc & 1));
+        }
+        bytes[29..33].copy_from_slice(&(!crc).to_be_bytes());
+        let error = decode(&bytes).err().unwrap();
+        assert!(error.contains("50000 x 50000 pixels"), "{error}");
     }
 
     #[test]

@@ -26,6 +26,19 @@ pub(super) struct Pixels {
     pub labels: Vec<u32>,
 }
 
+impl Pixels {
+    /// Adds an image, unless all of them would be more than memory can hold.
+    pub fn push(&mut self, image: &[u8], label: u32) -> std::result::Result<(), String> {
+        // Asking the system takes long; what doubles is asked for rarely.
+        if self.bytes.capacity() < self.bytes.len() + image.len() {
+            super::room(2 * (self.bytes.len() + image.len()) as u64)?;
+        }
+        self.bytes.extend_from_slice(image);
+        self.labels.push(label);
+        Ok(())
+    }
+}
+
 /// What a reader found: channels, side, both parts; no validation where there is none.
 pub(super) struct Found {
     pub channels: u32,
@@ -33,6 +46,9 @@ pub(super) struct Found {
     pub train: Pixels,
     pub valid: Option<Pixels>,
 }
+
+/// No image that a network reads is larger.
+const MOST_SIDE: u32 = 8192;
 
 /// The images at a path, if images lie there.
 pub(super) fn open(path: &Path, side: Option<u32>) -> Result<Option<Images>> {
@@ -66,12 +82,16 @@ pub(super) fn class(number: i64) -> Option<u32> {
 impl Images {
     fn new(found: Found) -> Result<Self> {
         let Found { channels, side, mut train, valid } = found;
+        if side > MOST_SIDE {
+            let message = format!("holds images of {side} x {side} pixels; {MOST_SIDE} is the longest side");
+            return Err(Error::data("", message));
+        }
         let size = (channels * side * side) as usize;
         if size == 0 || train.labels.len() < 2 {
             return Err(Error::data("", format!("holds fewer than two images. {LAYOUT}")));
         }
         for part in std::iter::once(&train).chain(&valid) {
-            if part.bytes.len() != size * part.labels.len() {
+            if Some(part.bytes.len()) != size.checked_mul(part.labels.len()) {
                 let message = format!("has {} labels and {} values", part.labels.len(), part.bytes.len());
                 return Err(Error::data("", message));
             }

@@ -95,7 +95,18 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
+    let size = std::fs::metadata(path).map_or(0, |found| found.len());
+    room(size).map_err(|e| Error::data(path.display().to_string(), e))?;
     crate::file::bytes(path)
+}
+
+/// Refuses data that half of the free memory cannot hold, before memory is asked for: it is held twice while it is read.
+fn room(bytes: u64) -> std::result::Result<(), String> {
+    let free = crate::score::free_memory().unwrap_or(u64::MAX) / 2;
+    match bytes > free {
+        true => Err(format!("holds {bytes} bytes once unpacked; half of the free memory is {free}")),
+        false => Ok(()),
+    }
 }
 
 /// How many of `all` are for training where nobody says.

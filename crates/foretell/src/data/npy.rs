@@ -19,12 +19,23 @@ pub(super) fn read_zip(path: &Path) -> Result<Found> {
     let wrong = |message: String| Error::data(path.display().to_string(), message);
     let file = std::fs::File::open(path).map_err(|source| Error::read(path, source))?;
     let mut archive = zip::ZipArchive::new(file).map_err(|e| wrong(e.to_string()))?;
-    let mut arrays = HashMap::new();
+    let (mut arrays, mut total) = (HashMap::new(), 0_u64);
     for place in 0..archive.len() {
         let mut member = archive.by_index(place).map_err(|e| wrong(e.to_string()))?;
         let name = member.name().map_err(|e| wrong(e.to_string()))?.trim_end_matches(".npy").to_owned();
+        // What it unpacks to is said in advance, and may be a lie.
+        let size = member.size();
+        total = size.saturating_add(total);
+        super::room(total).map_err(|e| wrong(format!("{name}: {e}")))?;
         let mut bytes = Vec::new();
-        member.read_to_end(&mut bytes).map_err(|source| Error::read(path, source))?;
+        member
+            .by_ref()
+            .take(size.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|source| Error::read(path, source))?;
+        if bytes.len() as u64 != size {
+            return Err(wrong(format!("{name}: is damaged: it does not unpack to {size} bytes")));
+        }
         arrays.insert(name.clone(), array(bytes).map_err(|e| wrong(format!("{name}: {e}")))?);
     }
     found(arrays).map_err(|e| e.at(path.display()))
@@ -60,12 +71,13 @@ fn found(mut arrays: HashMap<String, Array>) -> Result<Found> {
                 ));
             }
         };
-        size = (channels as u32, side as u32);
+        let Ok(wide) = u32::try_from(side) else { return wrong(format!("images are {side} pixels wide")) };
+        size = (channels as u32, wide);
         let bytes = match last {
             false => images.bytes,
             true => images
                 .bytes
-                .chunks_exact(channels * side * side)
+                .chunks_exact((channels * side * side).max(1))
                 .flat_map(|image| planes(image, channels))
                 .collect(),
         };
@@ -166,5 +178,23 @@ mod tests {
         assert_eq!(planes(&[1, 2, 3, 4], 2), [1, 3, 2, 4]);
         assert!(array(npy("|u1", "(2, 2)", &[1, 2, 3])).is_err(), "cut short");
         assert!(array(b"PK".to_vec()).is_err());
+    }
+
+    /// A member that unpacks to another size than it says is not read on.
+    #[test]
+    fn a_member_unpacks_to_what_it_says() {
+        use std::io::Write;
+        let path = std::env::temp_dir().join(format!("foretell-lie-{}.npz", std::process::id()));
+        let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        archive.start_file("train_images.npy", zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(&npy("|u1", "(1000, 8, 8)", &[7; 64_000])).unwrap();
+        let mut bytes = archive.finish().unwrap().into_inner();
+        let directory = bytes.windows(4).rposition(|four| four == b"PK\x01\x02").unwrap();
+        bytes[directory + 24..directory + 28].copy_from_slice(&100_u32.to_le_bytes());
+        std::fs::write(&path, &bytes).unwrap();
+        let error = read_zip(&path).err().unwrap().to_string();
+        assert!(error.contains("does not unpack to 100 bytes"), "{error}");
+        std::fs::remove_file(path).unwrap();
+        assert!(crate::data::room(u64::MAX).is_err() && crate::data::room(0).is_ok());
     }
 }

@@ -54,18 +54,21 @@ fn append(path: &Path, side: &mut Option<u32>, pixels: &mut Pixels) -> Result<()
     };
     let file = std::fs::File::open(path).map_err(|source| Error::read(path, source))?;
     let reader = SerializedFileReader::new(file).map_err(wrong)?;
+    let unpacked = reader.metadata().row_groups().iter();
+    let unpacked = unpacked.map(|group| group.total_byte_size().max(0) as u64).fold(0, u64::saturating_add);
+    super::room(unpacked).map_err(|e| Error::data("", e))?;
     for (number, row) in reader.get_row_iter(None).map_err(wrong)?.enumerate() {
         let row = row.map_err(wrong)?;
         let place = format!("row {number}");
         let columns = || row.get_column_iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
         let (Some(picture), Some(class)) = (picture(&row), class(&row)) else {
             let message = format!("has no picture and class from 0 on in its columns {}", columns());
-            return Err(Error::data(place, message));
+            return Err(Error::data(place.as_str(), message));
         };
-        let picture = decode(picture).map_err(|e| Error::data(place, e))?;
+        let wrong = |e| Error::data(place.as_str(), e);
+        let picture = decode(picture).map_err(wrong)?;
         let side = *side.get_or_insert(picture.width.min(picture.height) as u32);
-        pixels.bytes.extend(picture.square(side as usize));
-        pixels.labels.push(class);
+        pixels.push(&picture.square(side as usize), class).map_err(wrong)?;
     }
     Ok(())
 }

@@ -25,7 +25,10 @@ impl Text {
         } else {
             let mut all = Vec::new();
             for file in files(path)? {
-                all.extend(read(&file)?);
+                let bytes = read(&file)?;
+                super::room((all.len() + bytes.len()) as u64)
+                    .map_err(|e| Error::data(path.display().to_string(), e))?;
+                all.extend(bytes);
             }
             (all, None)
         };
@@ -38,8 +41,8 @@ impl Text {
             return Ok(Text { tokens, vocabulary: tokeniser.vocabulary() });
         }
         let text = Self::of(&name, &train, valid.as_deref(), tokeniser)?;
-        if let Some(cache) = cache {
-            cache::write(cache, &key, &text.tokens)?;
+        if let Some(Err(error)) = cache.map(|cache| cache::write(cache, &key, &text.tokens)) {
+            log::warn!("tokens are not cached: {error}");
         }
         Ok(text)
     }

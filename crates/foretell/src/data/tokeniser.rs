@@ -36,7 +36,7 @@ impl Tokeniser {
         };
         let [train, valid] = [train, valid].map(String::from_utf8_lossy);
         // The last id is the mask.
-        let bpe = Bpe::learn(&train, ids - 1);
+        let bpe = Bpe::learn(&train, ids - 1)?;
         Ok([bpe.encode(&train), bpe.encode(&valid)])
     }
 }

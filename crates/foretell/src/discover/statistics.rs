@@ -1,21 +1,22 @@
 //! What formulas look at, probed once per network and kept in a file.
 //!
-//! The file begins with a line that names its version and its settings. Each network follows as a line of JSON (id, the
-//! shape of every tensor, a digest) and its numbers in single precision, so that a file cut short by a kill goes on where
+//! The file begins with a line that names its version and its settings. Each network follows as a sealed line of JSON (id,
+//! the shape of every tensor, a digest of the numbers) and its numbers in single precision, so that a file cut short by a kill goes on where
 //! its last whole network ends. It is read from beginning to end: a memory map would need `unsafe` and save nothing.
 
 use crate::architecture::{Architecture, Subject};
 use crate::error::{Error, Result};
+use crate::file;
 use crate::proxy::{About, Cost, Proxy, ProxyInput, Request, Score, Sheet, Statistic};
 use crate::score::{Options, Scorer};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-const MAGIC: &str = "foretell-statistics 1 ";
+const MAGIC: &str = "foretell-statistics 2 ";
 /// Networks probed between two writes.
 const CHUNK: usize = 8;
 
@@ -63,7 +64,7 @@ pub struct Network {
 struct Head {
     id: String,
     shapes: Vec<Vec<(usize, usize)>>,
-    digest: String,
+    numbers: String,
 }
 
 /// Statistics of many networks.
@@ -84,12 +85,12 @@ impl Statistics {
         architectures: &[Architecture],
         settings: &Settings,
         options: Options,
-        file: Option<&Path>,
+        kept: Option<&Path>,
         done: &(dyn Fn() + Sync),
     ) -> Result<Self> {
         let mut known = FxHashMap::default();
         let mut end = 0;
-        if let Some(path) = file.filter(|path| path.exists()) {
+        if let Some(path) = kept.filter(|path| path.exists()) {
             (known, end) = read(path, settings)?;
         }
         let ids: Vec<String> = architectures.iter().map(Architecture::id).collect();
@@ -101,7 +102,7 @@ impl Statistics {
                 due.push(architecture.clone());
             }
         }
-        let mut writer = match file {
+        let mut writer = match kept {
             Some(path) if !due.is_empty() || end == 0 => Some((open(path, end, settings)?, path)),
             _ => None,
         };
@@ -125,7 +126,7 @@ impl Statistics {
             }
         }
         drop(writer);
-        let bytes = file.and_then(|path| path.metadata().ok()).map_or(0, |meta| meta.len());
+        let bytes = kept.and_then(|path| path.metadata().ok()).map_or(0, |meta| meta.len());
         let networks = ids.iter().map(|id| known[id].clone()).collect();
         Ok(Statistics { networks, bytes, probed: due.len() })
     }
@@ -139,6 +140,10 @@ fn first_line(settings: &Settings) -> String {
 fn open(path: &Path, end: u64, settings: &Settings) -> Result<File> {
     let wrong = |source| Error::write(path.to_path_buf(), source);
     let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(wrong)?;
+    // Until it is closed; two processes would cut off what the other adds.
+    if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+        return Err(Error::Locked { path: path.into(), pid: None });
+    }
     file.set_len(end).map_err(wrong)?;
     if end == 0 {
         file.write_all(first_line(settings).as_bytes()).map_err(wrong)?;
@@ -153,10 +158,9 @@ fn encoded(network: &Network) -> Vec<u8> {
     let head = Head {
         id: network.id.clone(),
         shapes: network.lists.iter().map(shapes).collect(),
-        digest: blake3::hash(&numbers).to_hex().to_string(),
+        numbers: file::digest(&numbers),
     };
-    let mut bytes = serde_json::to_vec(&head).expect("a head is plain data");
-    bytes.push(b'\n');
+    let mut bytes = (file::seal(&head) + "\n").into_bytes();
     bytes.extend(numbers);
     bytes
 }
@@ -164,14 +168,16 @@ fn encoded(network: &Network) -> Vec<u8> {
 /// Every whole network of a file, and where the last one ends.
 fn read(path: &Path, settings: &Settings) -> Result<(FxHashMap<String, Network>, u64)> {
     let failed = |source| Error::read(path.to_path_buf(), source);
-    crate::file::regular(path)?;
-    let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
-    let mut line = String::new();
-    file.read_line(&mut line).map_err(failed)?;
+    file::regular(path)?;
+    let whole = path.metadata().map_err(failed)?.len();
+    let mut reader = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
+    let mut line = Vec::new();
+    let first = first_line(settings);
+    reader.by_ref().take(first.len() as u64).read_until(b'\n', &mut line).map_err(failed)?;
     if line.is_empty() {
         return Ok((FxHashMap::default(), 0));
     }
-    if line != first_line(settings) {
+    if line != first.as_bytes() {
         let message =
             "was written with other settings or by another version: name another file, or remove it";
         return Err(Error::option(path.display().to_string(), message));
@@ -179,15 +185,15 @@ fn read(path: &Path, settings: &Settings) -> Result<(FxHashMap<String, Network>,
     let (mut known, mut end) = (FxHashMap::default(), line.len() as u64);
     loop {
         let mut line = Vec::new();
-        file.read_until(b'\n', &mut line).map_err(failed)?;
-        let Ok(head) = serde_json::from_slice::<Head>(&line) else { break };
+        reader.read_until(b'\n', &mut line).map_err(failed)?;
+        let Some(head) = file::unseal::<Head>(&line) else { break };
         let lengths = head.shapes.iter().flatten().map(|(_, length)| *length as u64);
         let length = lengths.fold(0, u64::saturating_add);
         let mut numbers = Vec::new();
-        file.by_ref().take(length.saturating_mul(4)).read_to_end(&mut numbers).map_err(failed)?;
+        reader.by_ref().take(length.saturating_mul(4)).read_to_end(&mut numbers).map_err(failed)?;
         let sound = head.shapes.len() == Statistic::ALL.len()
             && head.shapes.iter().flatten().all(|(lead, length)| *lead > 0 && length % lead == 0)
-            && blake3::hash(&numbers).to_hex().as_str() == head.digest;
+            && file::digest(&numbers) == head.numbers;
         if !sound {
             break;
         }
@@ -199,6 +205,14 @@ fn read(path: &Path, settings: &Settings) -> Result<(FxHashMap<String, Network>,
         };
         let lists = head.shapes.iter().map(|list| list.iter().map(&mut kept).collect()).collect();
         known.insert(head.id.clone(), Network { id: head.id, lists });
+    }
+    if end < whole {
+        log::warn!(
+            "{}: {} bytes behind network {} are cut off or damaged; their networks are probed again",
+            path.display(),
+            whole - end,
+            known.len()
+        );
     }
     Ok((known, end))
 }

@@ -2,7 +2,8 @@
 
 use super::{ARCHITECTURE, File, NAMES};
 use crate::error::{Error, Result};
-use std::ffi::{OsStr, OsString};
+use crate::file;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ pub fn check(to: &Path, force: bool) -> Result<()> {
     if to.file_name().is_none() {
         return refuse("names no folder of its own");
     }
+    recover(to).map_err(|source| Error::write(to, source))?;
     // The link itself is looked at, not what it points to.
     let Ok(found) = fs::symlink_metadata(to) else { return Ok(()) };
     if found.is_symlink() {
@@ -50,18 +52,23 @@ fn ours(name: &OsStr) -> bool {
     NAMES.contains(&name) || code("modeling_foretell_") || code("configuration_foretell_")
 }
 
-/// Writes all files into a new folder beside the target and renames it.
+/// Writes all files into a new folder beside the target and puts it in its place.
 pub fn write(to: &Path, files: &[File], force: bool) -> Result<()> {
+    write_by(to, files, force, exchange)
+}
+
+fn write_by(to: &Path, files: &[File], force: bool, exchange: Exchange) -> Result<()> {
     let failed = |source| Error::write(to, source);
-    if let Some(parent) = to.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        fs::create_dir_all(parent).map_err(failed)?;
-    }
-    let part = beside(to, "part");
+    let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(failed)?;
+    file::sweep(parent, false);
+    let part = file::draft(to);
     fs::create_dir(&part).map_err(failed)?;
     let written = fill(&part, files).and_then(|()| {
         // Looked at again: it may have appeared meanwhile.
         check(to, force).map_err(io::Error::other)?;
-        swap(&part, to)
+        swap(&part, to, exchange)?;
+        file::sync_folder(parent)
     });
     written.map_err(|source| {
         let _ = fs::remove_dir_all(&part);
@@ -69,12 +76,19 @@ pub fn write(to: &Path, files: &[File], force: bool) -> Result<()> {
     })
 }
 
-/// A hidden name beside the target, this process's own.
-fn beside(to: &Path, end: &str) -> PathBuf {
-    let mut name = OsString::from(".");
-    name.push(to.file_name().unwrap_or_default());
-    name.push(format!(".{}.{end}", std::process::id()));
-    to.with_file_name(name)
+/// Where an export lies while a new one takes its place.
+fn former(to: &Path) -> PathBuf {
+    file::beside(to, ".foretell-former")
+}
+
+/// Finishes what a killed process began: the former export is put back, or removed if the new one is there.
+fn recover(to: &Path) -> io::Result<()> {
+    let former = former(to);
+    match (fs::symlink_metadata(&former).is_ok_and(|found| found.is_dir()), to.exists()) {
+        (false, _) => Ok(()),
+        (true, false) => fs::rename(former, to),
+        (true, true) => fs::remove_dir_all(former),
+    }
 }
 
 fn fill(folder: &Path, files: &[File]) -> io::Result<()> {
@@ -83,20 +97,38 @@ fn fill(folder: &Path, files: &[File]) -> io::Result<()> {
         file.write_all(content)?;
         file.sync_all()?;
     }
-    Ok(())
+    file::sync_folder(folder)
+}
+
+/// Exchanges two folders at once; false where the system cannot.
+type Exchange = fn(&Path, &Path) -> bool;
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn exchange(a: &Path, b: &Path) -> bool {
+    use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+    renameat2(AT_FDCWD, a, AT_FDCWD, b, RenameFlags::RENAME_EXCHANGE).is_ok()
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn exchange(_: &Path, _: &Path) -> bool {
+    false
 }
 
 /// Puts a folder in the place of another, which is lost only when the new one is there.
-fn swap(part: &Path, to: &Path) -> io::Result<()> {
+fn swap(part: &Path, to: &Path, exchange: Exchange) -> io::Result<()> {
     if !to.exists() {
         return fs::rename(part, to);
     }
-    let old = beside(to, "old");
-    fs::rename(to, &old)?;
+    if exchange(part, to) {
+        return fs::remove_dir_all(part);
+    }
+    // Killed between the two, `recover` puts the former back.
+    let former = former(to);
+    fs::rename(to, &former)?;
     match fs::rename(part, to) {
-        Ok(()) => fs::remove_dir_all(&old),
+        Ok(()) => fs::remove_dir_all(&former),
         Err(error) => {
-            fs::rename(&old, to)?;
+            fs::rename(&former, to)?;
             Err(error)
         }
     }
@@ -129,6 +161,25 @@ mod tests {
         assert!(write(&to, &files("3"), true).unwrap_err().to_string().contains("thesis.tex"));
         assert_eq!(fs::read(to.join("thesis.tex")).unwrap(), b"years");
         assert_eq!(fs::read_dir(to.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
+        fs::remove_dir_all(&home).unwrap();
+    }
+
+    /// A kill between the two renames leaves the former export under a hidden name: the next export puts it back first.
+    #[test]
+    fn a_kill_between_two_renames_loses_nothing() {
+        let home = fresh("killed");
+        let to = home.join("model");
+        let by_renames: Exchange = |_, _| false;
+        write_by(&to, &files("1"), false, by_renames).unwrap();
+        write_by(&to, &files("2"), true, by_renames).unwrap();
+        assert_eq!(fs::read(to.join(ARCHITECTURE)).unwrap(), b"2");
+        fs::rename(&to, former(&to)).unwrap();
+        assert!(matches!(write(&to, &files("3"), false), Err(Error::Write { .. } | Error::Exists { .. })));
+        assert_eq!(fs::read(to.join(ARCHITECTURE)).unwrap(), b"2", "put back");
+        fs::create_dir(former(&to)).unwrap();
+        write(&to, &files("3"), true).unwrap();
+        assert_eq!(fs::read(to.join(ARCHITECTURE)).unwrap(), b"3");
+        assert_eq!(fs::read_dir(&home).unwrap().count(), 1, "nothing is left beside it");
         fs::remove_dir_all(&home).unwrap();
     }
 

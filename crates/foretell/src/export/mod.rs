@@ -110,10 +110,10 @@ fn tensors(export: &Export, naming: Naming) -> Result<Option<File>> {
     }
     let wrong = |e: safetensors::SafeTensorError| Error::option(WEIGHTS, e.to_string());
     let views = entries.iter().map(|(name, dtype, shape, bytes)| {
-        Ok((name.as_str(), TensorView::new(*dtype, shape.clone(), bytes).map_err(wrong)?))
+        Ok((name.clone(), TensorView::new(*dtype, shape.clone(), bytes).map_err(wrong)?))
     });
     let views = views.collect::<Result<Vec<_>>>()?;
     let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
-    let bytes = safetensors::serialize(views, Some(metadata)).map_err(wrong)?;
+    let bytes = crate::network::sealed(&views, metadata).map_err(wrong)?;
     Ok(Some((WEIGHTS.to_owned(), bytes)))
 }

@@ -19,7 +19,8 @@ fn read(config: &Config) -> Result<Value> {
         config.only(key, &[usual.into()])?;
     }
     let (width, layers) = (config.number("n_embd", 768)?, config.number("n_layer", 12)?);
-    let keys = [("n_head", config.or("n_head", 12)), ("n_inner", config.or("n_inner", 4 * width))];
+    let keys =
+        [("n_head", config.or("n_head", 12)), ("n_inner", config.or("n_inner", width.saturating_mul(4)))];
     let columns = config.layers(&keys, layers)?;
     Ok(json!({
         "vocab_size": config.number("vocab_size", 50257)?, "context_len": config.number("n_positions", 1024)?,

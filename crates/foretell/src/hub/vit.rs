@@ -26,7 +26,7 @@ fn read(config: &Config) -> Result<Value> {
         // A ratio in thousandths whose product, rounded down, is this width.
         let thousandths =
             ffn.as_u64().filter(|ffn| *ffn < 1 << 40).map(|ffn| (1000 * ffn).div_ceil(width.max(1)));
-        match thousandths.filter(|ratio| Some(ratio * width / 1000) == ffn.as_u64()) {
+        match thousandths.filter(|ratio| Some(ratio.saturating_mul(width) / 1000) == ffn.as_u64()) {
             Some(ratio) => *ffn = json!(ratio as f64 / 1000.0),
             None => {
                 return config.refuse("intermediate_size", ffn, "thousandths of hidden_size, rounded down");

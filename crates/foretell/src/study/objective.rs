@@ -177,3 +177,30 @@ pub(super) fn blocks(architecture: &Architecture, request: &Request, score: &Sco
     }
     sums
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::score::{Options, Scorer, Workers};
+    use serde_json::json;
+
+    /// Every layer of a stack has the same cell: what a node contributes is the sum over all layers, under its own place.
+    #[test]
+    fn terms_of_a_cell_belong_to_their_nodes() {
+        let cell = json!({"a": {"op": "linear", "input": ["x", "h_prev_0"]}, "t": {"op": "activation_tanh", "input": ["a"]},
+            "b": {"op": "linear", "input": ["t", "h_prev_0"]}, "h_new_0": {"op": "activation_sigm", "input": ["b"]}});
+        let cell = json!({"family": "recurrent", "vocab_size": 9, "embed_dim": 3, "hidden_size": 4, "num_layers": 3,
+            "context_len": 4, "recipe": cell});
+        let cell = crate::space::read_architecture(&cell).unwrap();
+        let request = Request::parse("synaptic-saliency[batch=2]").unwrap();
+        let scorer = Scorer::new(vec![request.clone()], Options::default());
+        let score = scorer.score(&cell, 0, &mut Workers::default()).scores.remove(0).unwrap();
+        let of = |node: usize| {
+            let own = score.terms.iter().filter(|term| term.name.contains(&format!("node_{node}.")));
+            own.map(|term| term.value).sum::<f64>()
+        };
+        let wanted: Vec<Vec<f64>> = (0..4).map(|node| vec![of(node)]).collect();
+        assert!(wanted[0][0] > 0.0 && wanted[2][0] > 0.0 && wanted[1][0] == 0.0);
+        assert_eq!(blocks(&cell, &request, &score), wanted);
+    }
+}

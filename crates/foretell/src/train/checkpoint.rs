@@ -1,9 +1,9 @@
 //! Checkpoints: whatever is needed to go on as if nothing had happened.
 //!
 //! A folder `checkpoint-STEP` holds `weights.safetensors` (the network alone, as `foretell score --weights` reads it),
-//! `training.safetensors` (moments, heads, generator) and `state.json`. It is written under another name, brought to the
-//! disk and then renamed, so that it is there whole or not at all; only then is the one before removed. No generator has
-//! a state: what is drawn follows from the seed and the number of the step. Beside it, where a run may stop early,
+//! `training.safetensors` (moments, heads, generator) and `state.json` with the digests of all. It is written under
+//! another name, brought to the disk and then renamed, so that it is there whole or not at all; only then is the one before
+//! removed. One that is damaged is put aside as `damaged-checkpoint-STEP`, and the run begins anew. No generator has a state: what is drawn follows from the seed and the number of the step. Beside it, where a run may stop early,
 //! `best.safetensors` holds the network as it was at the best validation; a run that goes on from before that validation
 //! writes the same again.
 
@@ -12,18 +12,19 @@ use super::run::Progress;
 use crate::engine::scalar::Scalar;
 use crate::error::{Error, Result};
 use crate::file;
-use crate::network::numbers;
+use crate::network::{numbers, sealed, unsealed};
 use crate::space;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::fs::{self, File};
-use std::io::Write;
+use std::collections::HashMap;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The layout of checkpoints.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct State {
@@ -32,6 +33,8 @@ struct State {
     run: Value,
     step: u64,
     progress: Progress,
+    /// Digests of the other files.
+    files: [String; 2],
 }
 
 /// The weights that a run keeps: those of its best validation if it may stop early, else the newest.
@@ -41,6 +44,8 @@ pub fn weights(folder: &Path) -> Option<PathBuf> {
 }
 
 const WEIGHTS: &str = "weights.safetensors";
+const TRAINING: &str = "training.safetensors";
+const STATE: &str = "state.json";
 const BEST: &str = "best.safetensors";
 
 /// The newest checkpoint of a run's folder.
@@ -63,28 +68,32 @@ pub(super) fn save<S: Scalar>(
     data: &str,
     folder: &Path,
 ) -> Result<()> {
-    let name = format!("checkpoint-{:010}", trainer.step);
-    let (target, draft) = (folder.join(&name), folder.join(format!("{name}.part")));
+    let target = folder.join(format!("checkpoint-{:010}", trainer.step));
     if target.is_dir() {
         return Ok(());
     }
-    let _ = fs::remove_dir_all(&draft);
-    fs::create_dir_all(&draft).map_err(failed(&draft))?;
+    let draft = file::draft(&target);
+    fs::create_dir(&draft).map_err(failed(&draft))?;
     let (network, training): (Vec<_>, Vec<_>) = tensors(trainer).into_iter().partition(|entry| entry.own);
-    write_tensors(&draft.join(WEIGHTS), &network)?;
-    write_tensors(&draft.join("training.safetensors"), &training)?;
+    let write = |name: &str, bytes: &[u8]| file::replace(&draft.join(name), bytes);
+    let (network, training) = (serialised(&network)?, serialised(&training)?);
     let state = State {
         version: VERSION,
         run: identity(trainer, data),
         step: trainer.step,
         progress: progress.clone(),
+        files: [&network, &training].map(|bytes| file::digest(bytes)),
     };
-    let path = draft.join("state.json");
-    let text = serde_json::to_string_pretty(&state).expect("a state is plain data");
-    write(&path, text.as_bytes()).map_err(failed(&path))?;
+    let written = write(WEIGHTS, &network)
+        .and_then(|()| write(TRAINING, &training))
+        .and_then(|()| write(STATE, file::seal_pretty(&state).as_bytes()));
+    if let Err(error) = written {
+        let _ = fs::remove_dir_all(&draft);
+        return Err(error);
+    }
     let before = latest(folder);
     fs::rename(&draft, &target).map_err(failed(&target))?;
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed(folder))?;
+    file::sync_folder(folder).map_err(failed(folder))?;
     if let Some(before) = before.filter(|before| *before != target) {
         fs::remove_dir_all(&before).map_err(failed(&before))?;
     }
@@ -93,10 +102,8 @@ pub(super) fn save<S: Scalar>(
 
 /// Writes the weights of the best validation so far.
 pub(super) fn save_best<S: Scalar>(trainer: &Trainer<'_, S>, folder: &Path) -> Result<()> {
-    let (target, draft) = (folder.join(BEST), folder.join(format!("{BEST}.part")));
     let own: Vec<Entry> = tensors(trainer).into_iter().filter(|entry| entry.own).collect();
-    write_tensors(&draft, &own)?;
-    fs::rename(&draft, &target).map_err(failed(&target))
+    file::replace(&folder.join(BEST), serialised(&own)?)
 }
 
 fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
@@ -104,33 +111,31 @@ fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     move |source| Error::write(path, source)
 }
 
-fn write_tensors(path: &Path, entries: &[Entry]) -> Result<()> {
-    let views = entries.iter().map(|entry| (entry.name.as_str(), entry.view()));
-    let bytes = safetensors::serialize(views, None)
-        .map_err(|e| Error::option(path.display().to_string(), e.to_string()))?;
-    write(path, &bytes).map_err(failed(path))
+fn serialised(entries: &[Entry]) -> Result<Vec<u8>> {
+    let views: Vec<_> = entries.iter().map(|entry| (entry.name.clone(), entry.view())).collect();
+    sealed(&views, HashMap::new()).map_err(|e| Error::option("checkpoint", e.to_string()))
 }
 
-fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
-/// Brings a trainer to the newest checkpoint of a folder, if there is one.
+/// Brings a trainer to the newest checkpoint of a folder, if there is one that is not damaged.
 pub(super) fn load<S: Scalar>(
     trainer: &mut Trainer<'_, S>,
     data: &str,
     folder: &Path,
 ) -> Result<Option<Progress>> {
     let Some(path) = latest(folder) else { return Ok(None) };
-    let read = |file: &str| {
-        let path = path.join(file);
-        file::bytes(&path)
+    let Some((state, files)) = intact(folder, &path)? else {
+        let aside = folder.join(format!("damaged-{}", path.file_name().unwrap_or_default().display()));
+        log::warn!(
+            "{} is damaged: it is kept as {}, and the run begins anew",
+            path.display(),
+            aside.display()
+        );
+        let _ = fs::remove_dir_all(&aside);
+        fs::rename(&path, &aside).map_err(failed(&aside))?;
+        return Ok(None);
     };
     let place = path.display().to_string();
     let wrong = |message: String| Error::option(place.as_str(), message);
-    let state: State = serde_json::from_slice(&read("state.json")?).map_err(|e| wrong(e.to_string()))?;
     let run = identity(trainer, data);
     if state.version != VERSION || state.run != run {
         let differs = |key: &&str| state.run.get(*key) != run.get(*key);
@@ -142,7 +147,6 @@ pub(super) fn load<S: Scalar>(
         );
         return Err(wrong(message));
     }
-    let files = [read(WEIGHTS)?, read("training.safetensors")?];
     let [own, other] = files.each_ref().map(|bytes| SafeTensors::deserialize(bytes));
     let (own, other) = (own.map_err(|e| wrong(e.to_string()))?, other.map_err(|e| wrong(e.to_string()))?);
     let get = |entry: &Entry| -> Result<Vec<f64>> {
@@ -163,6 +167,20 @@ pub(super) fn load<S: Scalar>(
     }
     trainer.step = state.step;
     Ok(Some(state.progress))
+}
+
+/// The state and the files of a checkpoint; nothing if any byte of them, or of the best weights beside it, was altered.
+fn intact(folder: &Path, path: &Path) -> Result<Option<(State, [Vec<u8>; 2])>> {
+    let read = |path: PathBuf| match file::bytes(&path) {
+        Err(Error::Read { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        bytes => bytes,
+    };
+    let Some(state) = file::unseal::<State>(&read(path.join(STATE))?) else { return Ok(None) };
+    let files = [read(path.join(WEIGHTS))?, read(path.join(TRAINING))?];
+    let best = folder.join(BEST);
+    let whole = files.iter().zip(&state.files).all(|(bytes, said)| file::digest(bytes) == *said)
+        && (!best.is_file() || unsealed(&file::bytes(&best)?, &best).is_ok());
+    Ok(whole.then_some((state, files)))
 }
 
 /// One tensor of a checkpoint.

@@ -85,7 +85,12 @@ impl<S: Scalar> Passes<'_, S> {
         Ok(())
     }
 
-    fn part(&self, part: &[Which], training: Option<(Training, Rng)>, space: &mut Workspace<S>) -> Seen<S> {
+    pub fn part(
+        &self,
+        part: &[Which],
+        training: Option<(Training, Rng)>,
+        space: &mut Workspace<S>,
+    ) -> Seen<S> {
         let mut batch = self.samples.batch(part);
         let mut gradients = Vec::new();
         if let Some(generator) = self.generator {

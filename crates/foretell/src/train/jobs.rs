@@ -3,10 +3,11 @@
 //! A job that is done leaves `NAME.json`; while it runs its checkpoints lie in `NAME/`. Files of several machines may be
 //! copied together. Networks are trained side by side, each by one thread: the bits are the same as with many.
 
-use super::{Outcome, Recipe, run_in};
+use super::{Outcome, Recipe, peak_bytes, run_in};
 use crate::architecture::Architecture;
 use crate::data::Data;
 use crate::error::{Error, Result};
+use crate::file;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -51,7 +52,7 @@ impl Job {
 
     /// Whether a folder holds what became of it.
     pub fn done(&self, folder: &Path) -> bool {
-        self.file(folder).is_file()
+        file::bytes(&self.file(folder)).is_ok_and(|bytes| file::unseal::<Finished>(&bytes).is_some())
     }
 
     fn hash(&self, data: &Data) -> String {
@@ -66,9 +67,10 @@ impl Job {
         if !path.exists() {
             return Ok(None);
         }
-        let bytes = crate::file::bytes(&path)?;
-        let found: Finished = serde_json::from_slice(&bytes)
-            .map_err(|e| Error::option(path.display().to_string(), format!("is no finished job: {e}")))?;
+        let Some(found) = file::unseal::<Finished>(&file::bytes(&path)?) else {
+            log::warn!("{} is damaged; the run is repeated", path.display());
+            return Ok(None);
+        };
         if found.job != self.hash(data) {
             let message =
                 "was trained by another recipe or on other data: choose another folder, or remove it";
@@ -97,11 +99,7 @@ impl Job {
             Err(error @ Error::Diverged { .. }) => finished.failure = Some(error.to_string()),
             Err(error) => return Err(error),
         }
-        let target = self.file(folder);
-        let draft = target.with_extension("part");
-        let text = serde_json::to_string(&finished).expect("plain data") + "\n";
-        let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, &target));
-        written.map_err(|source| Error::write(target, source))?;
+        file::replace(&self.file(folder), file::seal(&finished) + "\n")?;
         let _ = std::fs::remove_dir_all(&work);
         Ok(finished)
     }
@@ -118,6 +116,7 @@ pub fn jobs(
     each: &(dyn Fn(&Job, &Finished) + Sync),
 ) -> Result<Vec<Finished>> {
     std::fs::create_dir_all(folder).map_err(|source| Error::write(folder, source))?;
+    file::sweep(folder, false);
     let mut found = Vec::with_capacity(jobs.len());
     for job in jobs {
         found.push(job.known(data, folder)?);
@@ -142,7 +141,7 @@ pub fn jobs(
         }
     };
     std::thread::scope(|scope| {
-        (0..rayon::current_num_threads().min(open.len())).for_each(|_| {
+        (0..side_by_side(jobs, &open, data)).for_each(|_| {
             scope.spawn(worker);
         });
     });
@@ -151,4 +150,16 @@ pub fn jobs(
     }
     let found = found.into_inner().expect("no holder panics");
     Ok(found.into_iter().map(|finished| finished.expect("every job was run")).collect())
+}
+
+/// How many jobs run at a time: as many as there are threads, and as memory holds of the largest.
+fn side_by_side(jobs: &[Job], open: &[usize], data: &Data) -> usize {
+    let threads = rayon::current_num_threads().min(open.len());
+    let largest = open.iter().map(|place| &jobs[*place]).max_by_key(|job| job.architecture.params().total);
+    // A job that cannot be counted is refused by name when it runs.
+    let needed = largest.and_then(|job| peak_bytes::<f32>(&job.architecture, data, &job.recipe, 1).ok());
+    match (needed, crate::score::free_memory()) {
+        (Some(needed), Some(free)) => threads.min((free / needed.max(1)) as usize).max(1).min(open.len()),
+        _ => threads,
+    }
 }

@@ -18,6 +18,7 @@ mod gradient;
 mod head;
 mod jobs;
 mod member;
+mod memory;
 mod optimiser;
 mod recipe;
 mod run;
@@ -27,6 +28,7 @@ mod trainer;
 
 pub use checkpoint::weights;
 pub use jobs::{Finished, Job, jobs};
+pub use memory::peak_bytes;
 pub use optimiser::Optimiser;
 pub use recipe::Recipe;
 pub use run::{Outcome, Point, Watch, run, run_in};

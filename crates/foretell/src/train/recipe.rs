@@ -55,6 +55,9 @@ pub struct Recipe {
     pub seed: u64,
 }
 
+/// The most samples of a batch or a validation, and tokens of a sample.
+const MOST: usize = 1 << 20;
+
 impl Default for Recipe {
     fn default() -> Self {
         Recipe {
@@ -107,6 +110,13 @@ impl Recipe {
         }
         if self.tokens < 2 || self.validate_samples == 0 {
             return wrong("tokens, validate_samples", "take at least 2 tokens and a sample".into());
+        }
+        for (key, value) in
+            [("batch", self.batch), ("tokens", self.tokens), ("validate_samples", self.validate_samples)]
+        {
+            if value > MOST {
+                return wrong(key, format!("{value} is more than {MOST}"));
+            }
         }
         let [first, second] = self.betas;
         for (key, value, most) in [

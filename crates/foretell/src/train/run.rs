@@ -1,10 +1,11 @@
 //! The loop: steps, validations, checkpoints, and when to stop.
 
-use super::{Metrics, Recipe, Trainer, checkpoint};
+use super::{Metrics, Recipe, Trainer, checkpoint, memory};
 use crate::architecture::Architecture;
 use crate::data::Data;
 use crate::engine::scalar::Scalar;
 use crate::error::{Error, Result};
+use crate::file::{self, Lock};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -81,7 +82,7 @@ pub fn run(architecture: &Architecture, data: &Data, recipe: &Recipe) -> Result<
     run_in::<f32>(architecture, data, recipe, None, PAUSE, &mut ())
 }
 
-/// The same with a folder for checkpoints: a run resumes from the one that it holds. They are written at least `pause`
+/// The same with a folder for checkpoints, which one process writes at a time: a run resumes from the one that it holds. They are written at least `pause`
 /// apart, and when the run is stopped.
 pub fn run_in<S: Scalar>(
     architecture: &Architecture,
@@ -91,11 +92,14 @@ pub fn run_in<S: Scalar>(
     pause: Duration,
     watch: &mut dyn Watch,
 ) -> Result<Outcome> {
+    recipe.check()?;
+    memory::within::<S>(architecture, data, recipe)?;
     let mut trainer = Trainer::<S>::new(architecture, data, recipe)?;
+    let _lock = folder.map(Lock::of).transpose()?;
     let digest = data.digest();
     let mut progress = match folder {
         Some(folder) => {
-            std::fs::create_dir_all(folder).map_err(|source| Error::write(folder, source))?;
+            file::sweep(folder, true);
             checkpoint::load(&mut trainer, digest, folder)?.unwrap_or_default()
         }
         None => Progress::default(),

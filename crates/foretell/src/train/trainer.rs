@@ -4,7 +4,7 @@ use super::batch::{Samples, Which};
 use super::gradient::{Passes, Spaces, Training};
 use super::member::Member;
 use super::{Recipe, Task, head, optimiser};
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Tensor};
 use crate::data::Data;
 use crate::engine::scalar::Scalar;
 use crate::error::{Error, Result};
@@ -51,12 +51,8 @@ impl<'d, S: Scalar> Trainer<'d, S> {
         }
         let task = Task::of(recipe, architecture)?;
         let seed = Seed(recipe.seed);
-        let mut members = vec![Member::new(architecture.clone(), &head::tensors(task, architecture), seed)];
-        if task == Task::Replaced {
-            let generator = head::generator(architecture)?;
-            let tensors = head::tensors(Task::Masked, &generator);
-            members.push(Member::new(generator, &tensors, seed));
-        }
+        let members = networks(task, architecture)?;
+        let members = members.into_iter().map(|(network, head)| Member::new(network, &head, seed)).collect();
         let samples = Samples::new(task, architecture, data, recipe)?;
         Ok(Trainer { recipe: recipe.clone(), task, samples, members, step: 0, spaces: Spaces::new() })
     }
@@ -167,6 +163,17 @@ impl<'d, S: Scalar> Trainer<'d, S> {
         }
         Ok(Metrics { loss, accuracy: (of > 0).then(|| right as f64 / of as f64) })
     }
+}
+
+/// The networks that a task trains, each with the tensors of its head: the network, and a generator where there is one.
+pub(super) fn networks(task: Task, architecture: &Architecture) -> Result<Vec<(Architecture, Vec<Tensor>)>> {
+    let mut networks = vec![(architecture.clone(), head::tensors(task, architecture))];
+    if task == Task::Replaced {
+        let generator = head::generator(architecture)?;
+        let tensors = head::tensors(Task::Masked, &generator);
+        networks.push((generator, tensors));
+    }
+    Ok(networks)
 }
 
 /// Numbers that a thread takes at once.

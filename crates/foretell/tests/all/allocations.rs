@@ -17,6 +17,12 @@ struct Counting;
 thread_local! {
     static OURS: Cell<usize> = const { Cell::new(0) };
     static PACKING: Cell<usize> = const { Cell::new(0) };
+    static LARGEST: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The most bytes that this thread asked for at once since the last call.
+pub fn largest() -> usize {
+    LARGEST.take()
 }
 
 // SAFETY: hands everything on to the system's allocator as it came.
@@ -24,6 +30,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let counter = if layout.align() >= 64 { &PACKING } else { &OURS };
         counter.with(|bytes| bytes.set(bytes.get() + layout.size()));
+        LARGEST.with(|most| most.set(most.get().max(layout.size())));
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }

@@ -18,8 +18,11 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("space", &["architecture", "cancel", "catalogue", "error", "file", "seed", "units"]),
     ("proxy", &["architecture", "catalogue", "engine", "error", "network", "probe", "rank", "space"]),
     ("latency", &["architecture", "engine", "error", "network", "probe", "seed", "space"]),
-    ("data", &["error", "file", "seed"]),
-    ("train", &["architecture", "cancel", "data", "engine", "error", "file", "network", "seed", "space"]),
+    ("data", &["error", "file", "score", "seed"]),
+    (
+        "train",
+        &["architecture", "cancel", "data", "engine", "error", "file", "network", "score", "seed", "space"],
+    ),
     ("rank", &[]),
     ("score", &["architecture", "cancel", "error", "file", "network", "probe", "proxy", "rank", "seed"]),
     ("search", &["catalogue", "error", "rank", "seed"]),
@@ -66,7 +69,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "units",
         ],
     ),
-    ("export", &["architecture", "catalogue", "error", "network"]),
+    ("export", &["architecture", "catalogue", "error", "file", "network"]),
     ("prelude", &["architecture", "cancel", "error", "proxy", "score", "search", "seed", "space", "study"]),
     ("hub", &["architecture", "catalogue", "error", "file", "space"]),
     (

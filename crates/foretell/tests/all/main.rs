@@ -10,6 +10,7 @@ mod discover;
 mod docs;
 mod engine_kernels;
 mod exact;
+mod fuzz;
 mod golden;
 mod hub;
 mod layers;

@@ -5,6 +5,7 @@ use foretell::engine::matmul::Mat;
 use foretell::engine::scalar::Scalar;
 use foretell::network::Weights;
 use serde_json::{Map, Value, json};
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 /// Which of the two recorded computations.
@@ -19,6 +20,20 @@ pub struct Case {
     pub arch: Map<String, Value>,
     pub expected: Value,
     pub folder: PathBuf,
+}
+
+thread_local! {
+    static WRONG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Notes a disagreement; a test that ends with some fails and lists all of them.
+pub fn disagree(what: String) {
+    WRONG.with_borrow_mut(|wrong| wrong.push(what));
+}
+
+/// The disagreements that were noted by this test.
+pub fn disagreements() -> Vec<String> {
+    WRONG.take()
 }
 
 /// The cases in the repository, and those of `FORETELL_GOLDEN` (default: beside the checkout) where they are.
@@ -120,18 +135,15 @@ impl Precision {
         if self == Precision::F64 { 1e-9 } else { 1e-5 }
     }
 
-    #[track_caller]
     pub fn near(self, found: f64, expected: f64, what: &str) {
         let scale = expected.abs().max(1e-12);
         let error = (found - expected).abs() / scale;
-        assert!(
-            error <= self.tolerance(),
-            "{what}: {found} is not {expected} ({self:?}, off by {error:.1e})"
-        );
+        if error.is_nan() || error > self.tolerance() {
+            disagree(format!("{what}: {found} is not {expected} ({self:?}, off by {error:.1e})"));
+        }
     }
 
     /// Sum, norm and largest magnitude of a tensor; the sum is compared on the scale of the norm.
-    #[track_caller]
     pub fn checksum<S: Scalar>(self, found: Mat<'_, S>, expected: &Value, what: &str) -> usize {
         let values: Vec<f64> =
             (0..found.rows()).flat_map(|i| found.row(i).iter().map(|x| x.to_f64())).collect();
@@ -140,14 +152,15 @@ impl Precision {
         let target =
             |key: &str| expected[key].as_f64().unwrap_or_else(|| panic!("{what} has no {key}: {expected}"));
         let shape: u64 = expected["shape"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).product();
-        assert_eq!(values.len() as u64, shape, "{what}");
+        if values.len() as u64 != shape {
+            disagree(format!("{what}: {} values, not {shape}", values.len()));
+        }
         self.near(norm, target("l2"), what);
         let scale = target("l2") * (values.len() as f64).sqrt();
-        assert!(
-            (sum - target("sum")).abs() <= self.tolerance() * scale,
-            "{what}: sum {sum} is not {}",
-            target("sum")
-        );
+        let off = (sum - target("sum")).abs();
+        if off.is_nan() || off > self.tolerance() * scale {
+            disagree(format!("{what}: sum {sum} is not {} ({self:?})", target("sum")));
+        }
         2
     }
 }

@@ -1,4 +1,13 @@
-//! Reading files that may be anything: no device, pipe or huge file fills the memory.
+//! Files: reading whatever lies there (no device, pipe or huge file fills the memory), writing so that a file is there whole
+//! or not at all, records that carry their digest, and locks.
+
+mod lock;
+mod replace;
+mod seal;
+
+pub use lock::Lock;
+pub use replace::{beside, draft, is_draft, replace, replace_with, sweep, sync_folder};
+pub use seal::{digest, is_intact, seal, seal_pretty, seal_text, unseal};
 
 use crate::error::{Error, Result};
 use std::fs::{File, Metadata};
