@@ -184,11 +184,7 @@ fn an_option_of_a_proxy_changes_its_score_or_is_refused() {
         let others = OTHERS.iter().find(|(name, _)| *name == about.name).map_or(&[][..], |(_, all)| all);
         for (option, ..) in about.options {
             let tried = |other: &&str| other.split('=').next() == Some(*option);
-            assert!(
-                others.iter().any(|other| tried(&other)),
-                "no value of {}[{option}] is tried",
-                about.name
-            );
+            assert!(others.iter().any(tried), "no value of {}[{option}] is tried", about.name);
         }
         for network in &networks {
             let family = network.family().name();
