@@ -99,11 +99,13 @@ fn plan(part: &Benchmark, target: &Column, requests: &[Request], args: &Bench, j
     args.scoring.dry_options()?;
     let (networks, seeds) = (part.architectures.len(), args.scoring.seeds);
     let labels: Vec<&str> = requests.iter().map(Request::label).collect();
-    let file = args.scoring.cached().then(|| args.scoring.cache_file()).flatten();
+    let cache = args.scoring.cached().then(|| args.scoring.cache_file()).flatten();
+    let writes: Vec<&Path> =
+        [&cache, &args.scores, &args.plots].into_iter().flatten().map(|p| p.as_path()).collect();
     if json {
         output::line(json!({
             "dry_run": true, "benchmark": part.name, "target": target.name, "networks": networks, "proxies": labels,
-            "seeds": seeds, "writes": file.as_slice(),
+            "seeds": seeds, "writes": writes,
         }));
         return Ok(());
     }
@@ -114,8 +116,9 @@ fn plan(part: &Benchmark, target: &Column, requests: &[Request], args: &Bench, j
         target.name
     ));
     output::prose(format!("proxies      {}", labels.join(", ")));
-    let file = file.map_or("nothing".to_owned(), |path| format!("{} (cache of scores)", path.display()));
-    output::line(format!("writes       {file}"));
+    let named: Vec<String> = writes.iter().map(|path| path.display().to_string()).collect();
+    let named = if named.is_empty() { "nothing".to_owned() } else { named.join(", ") };
+    output::line(format!("writes       {named}"));
     Ok(())
 }
 

@@ -32,7 +32,11 @@ impl LabelArgs {
         let missing = || Error::option("--benchmark", "is missing: name a table of trained networks");
         let name = self.benchmark.as_deref().ok_or_else(missing)?;
         let folder = self.table.data.folder()?;
-        self.table.parts(&folder, name)?.iter().map(|part| self.part(part)).collect()
+        let parts = self.table.parts(&folder, name)?;
+        // A guess of the family is said once; with JSON it is left to `bench`, whose report has notes.
+        let notes = parts.first().filter(|_| !output::is_json()).map_or(&[][..], |part| &part.notes);
+        notes.iter().for_each(|note| output::note(format!("{name}: {note}")));
+        parts.iter().map(|part| self.part(part)).collect()
     }
 
     fn part(&self, part: &Benchmark) -> Result<Labelled> {

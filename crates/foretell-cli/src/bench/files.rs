@@ -8,9 +8,12 @@ use foretell::report::scatter;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+/// How reports become the text of a file.
+type Text = fn(&[&Report]) -> String;
+
 /// What is to be written where.
 pub struct Files<'a> {
-    scores: Option<(&'a Path, fn(&[&Report]) -> String)>,
+    scores: Option<(&'a Path, Text)>,
     plots: Option<&'a Path>,
 }
 
@@ -18,8 +21,8 @@ impl<'a> Files<'a> {
     /// Checks the places before anything is measured.
     pub fn of(args: &'a Bench) -> Result<Self> {
         let scores = args.scores.as_deref().map(|path| match path.extension().and_then(|end| end.to_str()) {
-            Some("json") => Ok((path, scores_json as fn(&[&Report]) -> String)),
-            Some("csv") => Ok((path, scores_csv as fn(&[&Report]) -> String)),
+            Some("json") => Ok((path, scores_json as Text)),
+            Some("csv") => Ok((path, scores_csv as Text)),
             _ => Err(Error::option("--scores", format!("{} ends in neither .json nor .csv", path.display()))),
         });
         let files = Files { scores: scores.transpose()?, plots: args.plots.as_deref() };

@@ -102,7 +102,9 @@ impl Dss {
     pub(super) fn terms(&self, about: &'static About, input: &ProxyInput) -> Result<(Vec<Term>, Vec<Term>)> {
         let observed = input.pass(&self.pass(input.subject))?;
         let qkv = joint(&observed, self.qkv, input)?;
-        let headed = |layer: Layer| layer.tensor.role.part() == Part::Head;
+        // A pooler that nothing passes through is no classifier either.
+        let headed =
+            |layer: Layer| layer.tensor.role.part() == Part::Head && layer.gradient.sum(f64::abs) > 0.0;
         if self.head > 0 && !observed.layers(Layers::Linear).any(headed) {
             return Err(input.idle("head", "it has no classifier"));
         }
@@ -142,6 +144,9 @@ impl Dss {
                 place: "all layers".into(),
                 reason: "every gradient is exactly zero".into(),
             });
+        }
+        if self.norms != Norms::Both && diverse.is_empty() {
+            return Err(input.idle("norms", "it has no attention"));
         }
         Ok((diverse, salient))
     }

@@ -51,10 +51,15 @@ pub(super) const ABOUT: &About = &About {
 
 impl Proxy for Nsc {
     fn score(&self, input: &ProxyInput) -> Result<Score> {
-        if self.recipe == Recipe::Paper
-            && let Some(matrices) = input.subject.capacity_matrices()
-        {
-            return Ok(Score::from(ordered_sum(matrices.into_iter().map(|(m, n)| psi(m, n)).collect())));
+        match (self.recipe, input.subject.capacity_matrices()) {
+            (Recipe::Paper, Some(matrices)) => {
+                let terms = matrices.into_iter().map(|(m, n)| psi(m, n)).collect();
+                return Ok(Score::from(ordered_sum(terms)));
+            }
+            (Recipe::Weights, None) => {
+                return Err(input.idle("recipe", "the paper has no list of shapes of its own for it"));
+            }
+            _ => {}
         }
         let mut terms = Vec::new();
         input.subject.tensors(&mut |tensor| {

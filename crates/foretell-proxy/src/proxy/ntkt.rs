@@ -76,6 +76,12 @@ impl Ntkt {
         if self.exact && self.probes.is_some() {
             return Err(Error::option("probes", "has no effect together with exact=true"));
         }
+        let headless = matches!(input.subject.kind(), NetworkKind::Encoder | NetworkKind::Recurrent);
+        if self.of == Of::Logits && headless {
+            return Err(
+                input.idle("of", "it has no output layer of its own, so its outputs are its features")
+            );
+        }
         let observed = input.pass(pass)?;
         let traces = &observed.result.traces;
         let n = traces.len() as f64;

@@ -241,9 +241,9 @@ fn noisy_jacobians_point_towards_better_cells() {
     let loss = benchmark.column("test_loss").unwrap();
     let few = benchmark.limit(12);
     for (column, proxy) in [
-        ("ref_large_noise_jacobian", "large-noise[batch=16]"),
-        ("ref_large_noise_jacobian_cosine", "large-noise[of=cosine,batch=16]"),
-        ("ref_more_noised_jacobian", "more-noised[batch=16]"),
+        ("ref_large_noise_jacobian", "large-noise[batch=8,tokens=16]"),
+        ("ref_large_noise_jacobian_cosine", "large-noise[of=cosine,batch=8,tokens=16]"),
+        ("ref_more_noised_jacobian", "more-noised[batch=8,tokens=16]"),
     ] {
         let published = &benchmark.column(column).unwrap().values;
         let both =

@@ -67,9 +67,13 @@ fn pit() {
 
 #[test]
 fn shunted() {
+    let stems = space::preset("shunted-stems").unwrap();
     let shunted = |depth: [u32; 4], convs: u32| {
-        total(json!({"space": "shunted", "base_dim": 64, "depth": depth, "num_heads": [2, 4, 8, 16],
-            "mlp_ratio": [8, 8, 4, 4], "stem_convs": convs}))
+        let network = json!({"space": "shunted-stems", "base_dim": 64, "depth": depth, "num_heads": [2, 4, 8, 16],
+            "mlp_ratio": [8, 8, 4, 4], "stem_convs": convs});
+        // All three published networks lie inside.
+        stems.validate(&space::read_architecture(&network).unwrap()).unwrap();
+        total(network)
     };
     assert_eq!(shunted([1, 2, 4, 1], 0), 11_553_576);
     assert_eq!(shunted([2, 4, 12, 1], 1), 22_401_256);
@@ -257,10 +261,12 @@ fn sizes() {
         ("pit-xs", BigUint::from(4320u32)),
         ("pit-s", BigUint::from(4320u32)),
         ("shunted", BigUint::from(3u32 * (3 * 3) * (4 * 2 * 3) * (6 * 2 * 3) * (2 * 2 * 3))),
+        ("shunted-stems", BigUint::from(3u32 * 3 * (3 * 3) * (4 * 2 * 3) * (6 * 2 * 3) * (2 * 2 * 3))),
         ("bert", BigUint::from(282_578_800_082_944u64)),
         ("flexibert", BigUint::from(10_621_440u32)),
         ("gpt2", paper(9)),
         ("gpt2-etas", paper(3)),
+        ("gpt2-etas-lm1b", paper(3)),
         ("gpt2-public", public),
         ("transformer-xl", paper(9)),
         ("lonas-llama", power(20, 32)),
