@@ -4,7 +4,7 @@
 //! percentile), the share of pairs of nearly equal size in the right order, the share of truths inside 50 % and 90 %
 //! intervals, and the milliseconds of a fit. Beside it the best count and the best score of the shape on the whole table,
 //! chosen with all labels, and calibration with as many labels. `-- TABLE…` runs some tables, `--scores LIST` adds scores as
-//! features. Tables are read from FORETELL_BENCHMARKS; those that ship are always there.
+//! features, `--set KEY=VALUE` sets a field of every network. Tables are read from FORETELL_BENCHMARKS; those that ship are always there.
 
 use foretell::architecture::Architecture;
 use foretell::benchmark::{self, Benchmark};
@@ -22,16 +22,27 @@ const SIZES: [usize; 4] = [10, 20, 30, 50];
 fn main() {
     let folder = benchmark::folder(None).expect("FORETELL_BENCHMARKS names a folder");
     let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    let scores = arguments.iter().position(|word| word == "--scores").map(|at| arguments[at + 1].clone());
-    let asked: Vec<&String> =
-        arguments.iter().filter(|word| !word.starts_with("--") && Some(*word) != scores.as_ref()).collect();
+    let option =
+        |name: &str| arguments.iter().position(|word| word == name).map(|at| arguments[at + 1].clone());
+    let (scores, set) = (option("--scores"), option("--set"));
+    let given =
+        |word: &&String| !word.starts_with("--") && ![&scores, &set].contains(&&Some((*word).clone()));
+    let asked: Vec<&String> = arguments.iter().filter(given).collect();
     let names = benchmark::names(&folder).expect("tables");
     for name in names.iter().filter(|name| asked.is_empty() || asked.contains(name)) {
         match Benchmark::load(&folder, name) {
-            Ok(table) => table.by_family().iter().for_each(|part| run(part, scores.as_deref())),
+            Ok(table) => changed(table, set.as_deref())
+                .by_family()
+                .iter()
+                .for_each(|part| run(part, scores.as_deref())),
             Err(error) => println!("{name}: {error}"),
         }
     }
+}
+
+fn changed(table: Benchmark, set: Option<&str>) -> Benchmark {
+    let Some((key, value)) = set.and_then(|set| set.split_once('=')) else { return table };
+    table.with(key, &value.into()).expect("a field and its value")
 }
 
 fn run(table: &Benchmark, scores: Option<&str>) {

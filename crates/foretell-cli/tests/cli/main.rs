@@ -10,6 +10,7 @@ mod files;
 mod help;
 mod machine;
 mod modes;
+mod predict;
 mod report;
 mod search;
 mod support;

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 pub fn design(pool: &[Architecture], n: usize) -> Vec<usize> {
     let table: Vec<_> = pool.par_iter().map(features).collect();
     let columns: Vec<Column> =
-        columns(&table).into_iter().filter(|column| column.group == Group::Size).collect();
+        columns(&table).into_iter().filter(|column| column.group != Group::Profile).collect();
     let rows: Vec<Vec<f64>> = table.iter().map(|row| standard(&columns, row)).collect();
     spread_out(&rows, n)
 }
@@ -21,9 +21,14 @@ pub fn design(pool: &[Architecture], n: usize) -> Vec<usize> {
 /// Different networks of a space inside limits, to choose from.
 pub fn pool(space: &dyn Space, limits: &Limits, n: u64, seed: u64) -> Result<Vec<Architecture>> {
     let feasible = space.within(limits)?;
-    let mut known = HashSet::new();
-    let drawn = (0..n).map(|draw| feasible.sample(&mut Seed(seed).stream("pool", draw)));
-    Ok(drawn.filter(|network| known.insert(network.id())).collect())
+    let (mut known, mut pool) = (HashSet::new(), Vec::new());
+    for draw in 0..n {
+        let network = feasible.sample(false, &mut Seed(seed).stream("pool", draw))?;
+        if known.insert(network.id()) {
+            pool.push(network);
+        }
+    }
+    Ok(pool)
 }
 
 /// `n` networks of a pool that are worth a label, given what a predictor knows: those with the largest expected improvement

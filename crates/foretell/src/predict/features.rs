@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Group {
-    /// How large the network is, as a whole and by parts, or a score.
-    Size,
+    /// Parameters by part, or a score.
+    Count,
+    /// Depth, width and other sizes that are chosen.
+    Choice,
     /// How layers differ, and which operations they use.
     Profile,
 }
@@ -40,8 +42,12 @@ pub fn features(architecture: &Architecture) -> Vec<Feature> {
 struct List(Vec<Feature>);
 
 impl List {
-    fn size(&mut self, name: impl Into<String>, value: f64) {
-        self.0.push(Feature { name: name.into(), group: Group::Size, value });
+    fn count(&mut self, name: impl Into<String>, value: f64) {
+        self.0.push(Feature { name: name.into(), group: Group::Count, value });
+    }
+
+    fn choice(&mut self, name: impl Into<String>, value: f64) {
+        self.0.push(Feature { name: name.into(), group: Group::Choice, value });
     }
 
     fn profile(&mut self, name: impl Into<String>, value: f64) {
@@ -78,21 +84,22 @@ impl List {
             }
         });
         let params = architecture.params();
-        self.size("depth", log(architecture.depth() as f64));
+        self.choice("depth", log(architecture.depth() as f64));
         let widths: Vec<f64> = blocks.iter().map(|block| log(block.width as f64)).collect();
         let heads: Vec<f64> = blocks.iter().filter_map(|block| Some(log(block.heads? as f64))).collect();
-        self.size("width", mean(&widths));
-        self.size("heads", mean(&heads));
+        self.choice("width", mean(&widths));
+        self.choice("heads", mean(&heads));
         let per_width = |sums: &[f64]| -> Vec<f64> {
             sums.iter().zip(&widths).map(|(sum, width)| log(*sum) - width).collect()
         };
-        self.size("ffn-width", mean(&per_width(&ffn)));
-        self.size("attention-width", mean(&per_width(&attention)));
-        self.size("attention-params", log(attention.iter().sum()));
-        self.size("ffn-params", log(ffn.iter().sum()));
-        self.size("block-params", log(inside));
-        self.size("embedding-params", log(params.part(Part::Embedding) as f64));
-        self.size("sum-of-roots", log(roots));
+        self.count("ffn-width", mean(&per_width(&ffn)));
+        self.count("attention-width", mean(&per_width(&attention)));
+        self.count("depth-times-width", blocks.iter().map(|block| block.width as f64).sum::<f64>().ln_1p());
+        self.count("attention-params", log(attention.iter().sum()));
+        self.count("ffn-params", log(ffn.iter().sum()));
+        self.count("block-params", log(inside));
+        self.count("embedding-params", log(params.part(Part::Embedding) as f64));
+        self.count("sum-of-roots", log(roots));
         let logs = |sums: &[f64]| sums.iter().map(|sum| log(*sum)).collect::<Vec<f64>>();
         self.over_layers("attention", &logs(&attention));
         self.over_layers("ffn", &logs(&ffn));
@@ -142,7 +149,7 @@ impl List {
             Kind::Flag => self.profile(key, share(1) / n),
             Kind::Count(..) | Kind::Optional(..) | Kind::Ratio(..) => {
                 let logs: Vec<f64> = values.iter().map(|value| log(f64::from(*value))).collect();
-                self.size(key, mean(&logs));
+                self.choice(key, mean(&logs));
             }
         }
     }

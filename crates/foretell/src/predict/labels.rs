@@ -8,8 +8,6 @@ use std::collections::HashMap;
 
 /// The fewest networks that a predictor is fitted to.
 const FEWEST: usize = 5;
-/// Labels of one network that differ by more than this share of the deviation of all labels contradict each other.
-const CONTRADICTION: f64 = 2.0;
 
 /// A score as a further feature.
 #[derive(Debug, Clone)]
@@ -56,15 +54,8 @@ impl Labels {
                 None => groups.push((row, vec![*value])),
             }
         }
-        let range = |group: &[f64]| {
-            let top = group.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            top - group.iter().copied().fold(f64::INFINITY, f64::min)
-        };
-        let usual = spread(values);
-        if let Some((row, group)) =
-            groups.iter().find(|(_, group)| range(group) > CONTRADICTION * usual && groups.len() > 1)
-        {
-            let id = architectures[*row].id();
+        if let Some((row, group)) = contradiction(&groups) {
+            let id = architectures[row].id();
             let message = format!(
                 "network {id} is labelled {group:?}, which contradict each other: remove the wrong ones"
             );
@@ -129,7 +120,23 @@ impl Labels {
     }
 }
 
+/// The first network whose labels differ by more than those of all others together.
+fn contradiction(groups: &[(usize, Vec<f64>)]) -> Option<(usize, &[f64])> {
+    let range = |values: &mut dyn Iterator<Item = f64>| {
+        let ends = [f64::INFINITY, f64::NEG_INFINITY];
+        let [low, high] = values.fold(ends, |[low, high], value| [value.min(low), value.max(high)]);
+        high - low
+    };
+    let repeated = groups.iter().enumerate().filter(|(_, (_, group))| group.len() > 1);
+    let found = repeated.map(|(place, (row, group))| (place, *row, group)).find(|(place, _, group)| {
+        let others = groups.iter().enumerate().filter(|(other, _)| other != place);
+        let mut others = others.flat_map(|(_, (_, group))| group.iter().copied());
+        groups.len() > 2 && range(&mut group.iter().copied()) > range(&mut others)
+    });
+    found.map(|(_, row, group)| (row, &group[..]))
+}
+
 /// A score as a feature: its logarithm with its sign, since scores grow over many powers of ten.
 pub(super) fn score_feature(name: &str, score: f64) -> Feature {
-    Feature { name: name.to_owned(), group: Group::Size, value: score.asinh() }
+    Feature { name: name.to_owned(), group: Group::Count, value: score.asinh() }
 }

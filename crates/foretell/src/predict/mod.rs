@@ -3,7 +3,8 @@
 //! A [`Predictor`] is an average of models of rising freedom, fitted to the labels of a few networks:
 //!
 //! - **count**: a line over one size (depth, parameters by part, …) or one score;
-//! - **sizes**: a Gaussian process over all sizes and scores, linear and smooth, that leans on the parameters of attention;
+//! - **choices**: a Gaussian process over depth, width and the other sizes that are chosen, linear and smooth;
+//! - **sizes**: the same with parameters by part and scores, which leans on the parameters of attention;
 //! - **shape**: the same with profiles over layers and the operations that they use.
 //!
 //! Labels are transformed to look normal, and each model weighs as much as the labels are likely under it when each is left
@@ -274,23 +275,27 @@ fn standard(columns: &[Column], list: &[Feature]) -> Vec<f64> {
 
 /// The models to average, by name.
 fn candidates(columns: &[Column], scores: &[String]) -> Vec<(String, Vec<Term>)> {
-    let of = |group: Group| -> Vec<usize> {
-        (0..columns.len()).filter(|place| columns[*place].group == group).collect()
+    let of = |groups: &[Group]| -> Vec<usize> {
+        (0..columns.len()).filter(|place| groups.contains(&columns[*place].group)).collect()
     };
-    let (sizes, profiles) = (of(Group::Size), of(Group::Profile));
+    let (choices, sizes) = (of(&[Group::Choice]), of(&[Group::Count, Group::Choice]));
+    let profiles = of(&[Group::Profile]);
     let linear = |columns: Vec<usize>, prior| Term { shape: Shape::Linear, columns, prior };
     let smooth = |columns: Vec<usize>, prior| Term { shape: Shape::Smooth, columns, prior };
     let single = |place: &usize| (columns[*place].name.clone(), vec![linear(vec![*place], ONE)]);
     let mut models: Vec<(String, Vec<Term>)> = sizes.iter().map(single).collect();
+    if choices.len() > 1 {
+        let terms = vec![linear(choices.clone(), ONE), smooth(choices, SIZES[1])];
+        models.push(("choices".to_owned(), terms));
+    }
     let named = |name: &&str| columns.iter().position(|column| column.name == **name);
     let anchor = ANCHORS.iter().find_map(named);
     let mut terms: Vec<Term> = anchor.map(|place| linear(vec![place], ONE)).into_iter().collect();
-    terms.extend(
-        scores.iter().filter_map(|name| named(&name.as_str())).map(|place| linear(vec![place], SIZES[0])),
-    );
+    let scored = scores.iter().filter_map(|name| named(&name.as_str()));
+    terms.extend(scored.map(|place| linear(vec![place], SIZES[0])));
     if !sizes.is_empty() {
         terms.push(linear(sizes.clone(), SIZES[0]));
-        terms.push(smooth(sizes.clone(), SIZES[1]));
+        terms.push(smooth(sizes, SIZES[1]));
         models.push(("sizes".to_owned(), terms.clone()));
     }
     if !profiles.is_empty() {
