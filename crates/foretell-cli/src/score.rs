@@ -190,7 +190,7 @@ fn print(
     if let Some((command, value)) = answer {
         let shown = value.as_ref().map_or_else(|e| e.kind().to_owned(), |value| output::number(*value));
         rows.push(vec![(*command).to_owned(), shown, String::new(), String::new()]);
-        notes.extend(value.as_ref().err().map(|failure| format!("{command}: {}", failure.message)));
+        notes.extend(value.as_ref().err().map(|failure| format!("{command}: {failure}")));
     }
     output::line(format!("\n{}", output::table(&["proxy", "score", "over seeds", "time"], rows)));
     notes.iter().for_each(output::line);
