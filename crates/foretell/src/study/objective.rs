@@ -192,8 +192,8 @@ mod tests {
         let cell = json!({"family": "recurrent", "vocab_size": 9, "embed_dim": 3, "hidden_size": 4, "num_layers": 3,
             "context_len": 4, "recipe": cell});
         let cell = crate::space::read_architecture(&cell).unwrap();
-        let request = Request::parse("synaptic-saliency[batch=2]").unwrap();
-        let scorer = Scorer::new(vec![request.clone()], Options::default());
+        let request = || Request::parse("synaptic-saliency[batch=2]").unwrap();
+        let scorer = Scorer::new(vec![request()], Options::default());
         let score = scorer.score(&cell, 0, &mut Workers::default()).scores.remove(0).unwrap();
         let of = |node: usize| {
             let own = score.terms.iter().filter(|term| term.name.contains(&format!("node_{node}.")));
@@ -201,6 +201,6 @@ mod tests {
         };
         let wanted: Vec<Vec<f64>> = (0..4).map(|node| vec![of(node)]).collect();
         assert!(wanted[0][0] > 0.0 && wanted[2][0] > 0.0 && wanted[1][0] == 0.0);
-        assert_eq!(blocks(&cell, &request, &score), wanted);
+        assert_eq!(blocks(&cell, &request(), &score), wanted);
     }
 }

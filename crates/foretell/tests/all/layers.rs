@@ -14,7 +14,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("architecture", &["catalogue", "error"]),
     ("engine", &[]),
     ("network", &["architecture", "cancel", "engine", "error", "file", "seed", "space"]),
-    ("probe", &["architecture", "engine", "error", "file", "network", "seed"]),
+    ("probe", &["architecture", "engine", "error", "file", "network", "seed", "space"]),
     ("space", &["architecture", "cancel", "catalogue", "error", "file", "seed", "units"]),
     ("proxy", &["architecture", "catalogue", "engine", "error", "network", "probe", "rank", "space"]),
     ("latency", &["architecture", "engine", "error", "network", "probe", "seed", "space"]),
