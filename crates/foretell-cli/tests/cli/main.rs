@@ -2,6 +2,7 @@
 
 mod basics;
 mod bench;
+mod campaign;
 mod config;
 mod discover;
 mod docs;

@@ -4,7 +4,7 @@
 //! cargo bench --bench search                        a few presets and scores, three seeds: about a minute
 //! cargo bench --bench search -- --full [name…]      every preset, limit and score, or those named, ten seeds, as Markdown
 //! cargo bench --bench search -- --alone [name…]     the same without the published algorithms; a number is the budget
-//! cargo bench --bench search -- passes              a score that takes passes, against ten times as many random draws
+//! cargo bench --bench search -- passes [PRESET]     a score that takes passes, against ten times as many random draws
 //! cargo bench --bench search -- t-razor [N]         the speed of a T-Razor search of N candidates, 8,000 by default
 //! ```
 
@@ -20,7 +20,8 @@ fn main() {
         [] => table::short(),
         ["--full", named @ ..] => table::full(named, 3),
         ["--alone", named @ ..] => table::full(named, 0),
-        ["passes"] => passes::run(),
+        ["passes"] => passes::run(None),
+        ["passes", preset] => passes::run(Some(preset)),
         ["t-razor"] => t_razor::run(8000),
         ["t-razor", count] if count.parse::<u64>().is_ok() => t_razor::run(count.parse().unwrap_or(8000)),
         other => {

@@ -10,6 +10,8 @@ use std::time::Instant;
 /// Candidates of memetic; random search gets ten times as many.
 const BUDGET: u64 = 150;
 const SEEDS: u64 = 5;
+/// Draws of weights and inputs per candidate.
+const DRAWS: u64 = 1;
 
 /// A preset, the limit on parameters in percent of the way from the least to the most, and the score.
 const CASES: [(&str, u64, &str); 2] =
@@ -22,6 +24,7 @@ fn trials(preset: &str, share: u64, score: &str, algorithm: &str, seed: u64, bud
     let settings = Settings {
         limits: Limits { params: bound, ..Limits::default() },
         seed,
+        seeds: DRAWS,
         budget: Some(budget),
         ..Settings::new(space).search(algorithm, score).unwrap()
     };
@@ -42,11 +45,11 @@ fn places(settings: &Settings, first: &[Trial], second: &[Trial]) -> (usize, usi
     (place(true).map_or(0, |place| place + 1), place(false).map_or(0, |place| place + 1))
 }
 
-/// Prints both cases.
-pub fn run() {
+/// Prints the cases of a preset, or all.
+pub fn run(asked: Option<&str>) {
     println!("| preset | limit | score | seed | memetic, {BUDGET} | random, {} | seconds |", 10 * BUDGET);
     println!("|---|---|---|---|---|---|---|");
-    for (preset, share, score) in CASES {
+    for (preset, share, score) in CASES.into_iter().filter(|case| asked.is_none_or(|asked| asked == case.0)) {
         for seed in 0..SEEDS {
             let start = Instant::now();
             let memetic = trials(preset, share, score, "memetic", seed, BUDGET);

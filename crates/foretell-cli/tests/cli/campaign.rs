@@ -1,0 +1,232 @@
+//! Kills and power losses at random moments over every command that writes: the command is run again, and its result is the
+//! one of an undisturbed run. `FORETELL_CAMPAIGN=N` runs N rounds of each instead of a few.
+#![cfg(target_os = "linux")]
+
+use crate::support::Folder;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Rounds of each command.
+fn rounds() -> u64 {
+    std::env::var("FORETELL_CAMPAIGN").ok().and_then(|count| count.parse().ok()).unwrap_or(2)
+}
+
+/// Random numbers that are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n.max(1)
+    }
+}
+
+/// A command that writes.
+struct Job {
+    name: &'static str,
+    /// What is run before, undisturbed.
+    before: &'static [&'static str],
+    command: &'static str,
+    /// What stays the same: a command that prints it, or a folder or file.
+    result: Outcome,
+}
+
+enum Outcome {
+    /// What this command prints.
+    Printed(&'static str),
+    /// All files below a folder.
+    Files(&'static str),
+}
+
+const NETWORK: &str = r#"{"family": "gpt2", "vocab_size": 257, "context_len": 32, "d_model": 16, "n_layer": 2,
+    "n_head": [2, 2], "d_inner": [32, 16], "tie_projs": true}"#;
+const CONFIG: &str = "space = \"space.toml\"\nnetworks = 3\nparams = [8_000, 40_000]\nstrata = 3\nrepeat = 1\nseeds = 1\n\
+    data = \"text.txt\"\n[recipe]\nsteps = 6\nbatch = 2\ntokens = 16\nvalidate_samples = 2\n";
+const SPACE: &str = "name = \"small\"\nfamily = \"gpt2\"\n[fixed]\nvocab_size = 257\ncontext_len = 32\ncutoffs = []\n\
+    div_val = 1\n[choices]\nn_layer = [1, 2, 3]\nd_model = [16, 24, 32]\nn_head = [1, 2, 4]\nd_inner = [16, 32, 48, 64]\n";
+const SEARCH: &str = "search --space flexibert --algorithm random --budget 24 --proxy snip[batch=1] --seeds 1 --name s --quiet";
+
+const JOBS: &[Job] = &[
+    Job { name: "search", before: &[], command: SEARCH, result: Outcome::Printed("show s -n 24 --json") },
+    Job {
+        name: "search by passes over several objectives",
+        before: &[],
+        command: "search --space flexibert --algorithm pareto --budget 40 --objective proxy --objective params --name s --quiet",
+        result: Outcome::Printed("front s --json"),
+    },
+    Job {
+        name: "train",
+        before: &[],
+        command: "train net.json --on text.txt --with steps=40 --with tokens=16 --with batch=2 -o run --save-every 0.05",
+        result: Outcome::Files("run/checkpoint-0000000040"),
+    },
+    Job {
+        name: "benchmark build",
+        before: &[],
+        command: "benchmark build config.toml -o built",
+        result: Outcome::Files("built/architectures.jsonl"),
+    },
+    Job {
+        name: "export",
+        before: &[],
+        command: "export net.json --to out --force",
+        result: Outcome::Files("out"),
+    },
+    Job {
+        name: "report",
+        before: &[SEARCH],
+        command: "report s -o page.html",
+        result: Outcome::Files("page.html"),
+    },
+    Job {
+        name: "merge",
+        before: &[SEARCH],
+        command: "merge both.db foretell.db",
+        result: Outcome::Printed("best s --store both.db --json"),
+    },
+    Job {
+        name: "score",
+        before: &[],
+        command: "score net.json --proxies snip,synflow,grad-norm --seeds 5",
+        result: Outcome::Printed("score net.json --proxies snip,synflow,grad-norm --seeds 5 --json"),
+    },
+    Job {
+        name: "predict",
+        before: &[],
+        command: "predict fit --benchmark gpt2-pentateuch --count 20 -o p.json",
+        result: Outcome::Files("p.json"),
+    },
+];
+
+fn folder(job: &Job) -> Folder {
+    let folder = Folder::new();
+    folder.write("net.json", NETWORK);
+    folder.write("config.toml", CONFIG);
+    folder.write("space.toml", SPACE);
+    folder.write("text.txt", &"In the beginning was the word, and the word was short. ".repeat(60));
+    job.before.iter().for_each(|command| drop(folder.ok(*command)));
+    folder
+}
+
+/// Everything below a path, names and bytes, without times that differ from run to run.
+fn files(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    if path.is_file() {
+        return vec![(PathBuf::new(), std::fs::read(path).unwrap())];
+    }
+    let entries = std::fs::read_dir(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let mut all: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+    for entry in entries.flatten() {
+        let inside = files(&entry.path()).into_iter();
+        all.extend(inside.map(|(name, bytes)| (PathBuf::from(entry.file_name()).join(name), bytes)));
+    }
+    all.sort();
+    all
+}
+
+/// What a job came to; seconds and times are left out.
+fn outcome(job: &Job, folder: &Folder) -> Vec<(PathBuf, Vec<u8>)> {
+    match job.result {
+        Outcome::Files(path) => {
+            let found = files(&folder.0.join(path));
+            assert!(!found.is_empty(), "{path} holds nothing to compare");
+            found.into_iter().map(|(name, bytes)| (name, without_times(&bytes))).collect()
+        }
+        Outcome::Printed(command) => vec![(PathBuf::new(), without_times(folder.ok(command).as_bytes()))],
+    }
+}
+
+/// Text without fields and lines that hold times.
+fn without_times(bytes: &[u8]) -> Vec<u8> {
+    let Ok(text) = std::str::from_utf8(bytes) else { return bytes.to_vec() };
+    let line = |line: &str| match serde_json::from_str::<serde_json::Value>(line) {
+        Ok(mut value) => {
+            strip(&mut value);
+            value.to_string()
+        }
+        Err(_) => line.to_owned(),
+    };
+    let timed =
+        |line: &&str| !["second", "202", "Written", " s,", "time"].iter().any(|word| line.contains(word));
+    text.lines()
+        .map(line)
+        .collect::<Vec<_>>()
+        .iter()
+        .map(String::as_str)
+        .filter(timed)
+        .collect::<String>()
+        .into_bytes()
+}
+
+fn strip(value: &mut serde_json::Value) {
+    if let Some(object) = value.as_object_mut() {
+        object.retain(|key, _| !key.contains("second") && !key.contains("time") && key != "provenance");
+        object.values_mut().for_each(strip);
+    }
+    value.as_array_mut().into_iter().flatten().for_each(strip);
+}
+
+/// Runs a job with a disturbance a few times, then undisturbed, and compares.
+fn disturbed(job: &Job, round: u64, run: &dyn Fn(&Folder, &mut Dice, &Job) -> bool) -> u64 {
+    let undisturbed = folder(job);
+    undisturbed.ok(job.command);
+    let expected = outcome(job, &undisturbed);
+    let (folder, mut dice) = (folder(job), Dice(round));
+    let hits = (0..3).filter(|_| run(&folder, &mut dice, job)).count() as u64;
+    folder.ok(job.command);
+    assert!(outcome(job, &folder) == expected, "{} in round {round} has another result", job.name);
+    if job.before.contains(&SEARCH) || job.command == SEARCH {
+        folder.ok("verify-store");
+    }
+    hits
+}
+
+#[test]
+fn kills_over_every_command_that_writes() {
+    for job in JOBS {
+        let start = Instant::now();
+        folder(job).ok(job.command);
+        let whole = start.elapsed();
+        let kill = |folder: &Folder, dice: &mut Dice, job: &Job| {
+            let mut child = folder.start(job.command);
+            std::thread::sleep(Duration::from_micros(dice.below(whole.as_micros() as u64)));
+            child.kill().unwrap();
+            child.wait().unwrap().code().is_none()
+        };
+        let hits: u64 = (0..rounds()).map(|round| disturbed(job, round, &kill)).sum();
+        println!("{}: {hits} kills in {} rounds, the same result", job.name, rounds());
+    }
+}
+
+/// The library that takes back writes that were not synced, compiled once.
+fn power() -> PathBuf {
+    let made = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("power.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/power/power.c");
+    let cc = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .arg(&made)
+        .arg(source)
+        .arg("-ldl")
+        .status();
+    assert!(cc.expect("a C compiler, which SQLite is built with").success());
+    made
+}
+
+#[test]
+fn power_losses_over_every_command_that_writes() {
+    let library = power();
+    for job in JOBS {
+        let lose = |folder: &Folder, dice: &mut Dice, job: &Job| {
+            let mut command = folder.command(job.command);
+            command.env("LD_PRELOAD", &library).env("POWER_FOLDER", &folder.0);
+            command
+                .env("POWER_AFTER", dice.below(60).to_string())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
+            command.status().unwrap().code() == Some(137)
+        };
+        let hits: u64 = (0..rounds()).map(|round| disturbed(job, round, &lose)).sum();
+        println!("{}: {hits} power losses in {} rounds, the same result", job.name, rounds());
+        assert!(hits > 0, "{} never lost power", job.name);
+    }
+}
