@@ -32,7 +32,7 @@ fn a_formula_is_found_kept_and_searched_by() {
     let (best, found) = (&first["report"]["parts"][0]["fittest"], &again["report"]["parts"][0]["fittest"]);
     assert!(best["sample"].as_f64() >= found["sample"].as_f64());
     let file = folder.read("found.txt");
-    assert!(file.starts_with("# ") && file.trim().ends_with("[batch=2,tokens=8]"), "{file}");
+    assert!(file.starts_with("# ") && file.contains("[batch=2,tokens=8]\n# digest "), "{file}");
     let scored = folder.ok("bench made-gpt2 --data data --json --resamples 0 --seeds 1 --proxies @found.txt");
     assert!(scored.contains("[batch=2,tokens=8]"));
     folder.ok(

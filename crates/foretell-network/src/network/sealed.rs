@@ -3,19 +3,32 @@
 use crate::error::{Error, Result};
 use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
-use std::collections::HashMap;
 use std::path::Path;
 
 const KEY: &str = "foretell-digest";
 
-/// The bytes of a safetensors file with a digest; `metadata` is what else is said about it.
+/// The bytes of a safetensors file with a digest; `format` is what other programs read in its metadata. Same tensors, same
+/// bytes.
 pub fn sealed(
     tensors: &[(String, TensorView)],
-    mut metadata: HashMap<String, String>,
+    format: Option<&str>,
 ) -> std::result::Result<Vec<u8>, safetensors::SafeTensorError> {
     let mut named: Vec<(&str, &TensorView)> = tensors.iter().map(|(name, view)| (&name[..], view)).collect();
-    metadata.insert(KEY.to_owned(), digest(&mut named));
-    safetensors::serialize(tensors.iter().map(|(name, view)| (name, view)), Some(metadata))
+    let digest = digest(&mut named);
+    let mut metadata = serde_json::json!({ KEY: digest });
+    if let Some(format) = format {
+        metadata["format"] = format.into();
+    }
+    let bytes = safetensors::serialize(tensors.iter().map(|(name, view)| (name, view)), None)?;
+    // The crate writes metadata in any order, so they are put in front of the tensors here.
+    let (length, rest) = bytes.split_at(8);
+    let length = u64::from_le_bytes(length.try_into().expect("eight bytes")) as usize;
+    let (header, data) = rest.split_at(length);
+    let header = header.trim_ascii_end();
+    let comma: &[u8] = if header == b"{}" { b"" } else { b"," };
+    let mut new = [format!("{{\"__metadata__\":{metadata}").as_bytes(), comma, &header[1..]].concat();
+    new.resize(new.len().next_multiple_of(8), b' ');
+    Ok([&(new.len() as u64).to_le_bytes()[..], &new, data].concat())
 }
 
 /// The tensors of a file. One that carries a digest must have it; one of another program is taken as it is.
@@ -55,7 +68,8 @@ mod tests {
         let numbers: Vec<u8> = [1.0_f32, 2.0].into_iter().flat_map(f32::to_le_bytes).collect();
         let view = || TensorView::new(Dtype::F32, vec![2], &numbers).unwrap();
         let path = Path::new("weights");
-        let bytes = sealed(&[("b".into(), view()), ("a".into(), view())], HashMap::new()).unwrap();
+        let bytes = sealed(&[("b".into(), view()), ("a".into(), view())], Some("pt")).unwrap();
+        assert_eq!(bytes, sealed(&[("b".into(), view()), ("a".into(), view())], Some("pt")).unwrap());
         assert_eq!(unsealed(&bytes, path).unwrap().len(), 2);
         let kept = |bytes: &[u8]| {
             let file = unsealed(bytes, path).ok()?;

@@ -26,7 +26,6 @@ use crate::network::{Naming, Weights};
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use serde_json::Value;
-use std::collections::HashMap;
 use std::path::Path;
 
 /// What becomes of a network, and where it comes from.
@@ -113,7 +112,6 @@ fn tensors(export: &Export, naming: Naming) -> Result<Option<File>> {
         Ok((name.clone(), TensorView::new(*dtype, shape.clone(), bytes).map_err(wrong)?))
     });
     let views = views.collect::<Result<Vec<_>>>()?;
-    let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
-    let bytes = crate::network::sealed(&views, metadata).map_err(wrong)?;
+    let bytes = crate::network::sealed(&views, Some("pt")).map_err(wrong)?;
     Ok(Some((WEIGHTS.to_owned(), bytes)))
 }

@@ -18,7 +18,6 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::collections::HashMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -113,7 +112,7 @@ fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
 
 fn serialised(entries: &[Entry]) -> Result<Vec<u8>> {
     let views: Vec<_> = entries.iter().map(|entry| (entry.name.clone(), entry.view())).collect();
-    sealed(&views, HashMap::new()).map_err(|e| Error::option("checkpoint", e.to_string()))
+    sealed(&views, None).map_err(|e| Error::option("checkpoint", e.to_string()))
 }
 
 /// Brings a trainer to the newest checkpoint of a folder, if there is one that is not damaged.
