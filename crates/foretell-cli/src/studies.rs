@@ -175,7 +175,7 @@ fn confirmed(what: &str) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
         return Err(Error::option("--yes", format!("is required to delete {what}: stdin is not a terminal")));
     }
-    eprint!("Delete {}? [y/N] ", output::escaped(&what.to_string()));
+    eprint!("Delete {}? [y/N] ", output::escaped(what));
     let mut answer = String::new();
     let read = std::io::stdin().read_line(&mut answer);
     read.map_err(|source| Error::read("-", source))?;

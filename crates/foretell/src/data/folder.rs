@@ -152,7 +152,7 @@ mod tests {
         let mut crc = !0_u32;
         for byte in &bytes[12..29] {
             crc ^= u32::from(*byte);
-            (0..8).for_each(|_| crc = crc >> 1 ^ 0xEDB8_8320 * (crc & 1));
+            (0..8).for_each(|_| crc = (crc >> 1) ^ (0xEDB8_8320 * (crc & 1)));
         }
         bytes[29..33].copy_from_slice(&(!crc).to_be_bytes());
         let error = decode(&bytes).err().unwrap();
