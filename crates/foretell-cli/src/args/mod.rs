@@ -25,6 +25,7 @@ pub use search::{Algorithms, Search};
 use std::path::Path;
 pub use study::{
     Best, DeleteStudy, Export, Front, Merge, Repair, Report, Shown, StoreArgs, Studies, StudiesCommand,
+    UnlockStudy,
 };
 pub use table::{DataArgs, LabelArgs, TableArgs};
 pub use training::{EvaluateArgs, TrainingArgs};

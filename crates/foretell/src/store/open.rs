@@ -1,20 +1,13 @@
 //! Opening a file of studies: new, old, newer, damaged, read-only or another program's.
 
-use super::{Store, failpoint, ranks};
+use super::migrate::{APPLICATION, SCHEMA, migrate};
+use super::place::{beside, file_id, filesystem, refuse_devices, refuse_foreign, remote, writable};
+use super::{Store, failpoint};
 use crate::error::{Error, Result};
-use crate::file;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
-use std::io::Read;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Each step of the schema, oldest first: a file, numbered, never edited once released.
-const SCHEMA: &[&str] =
-    &[include_str!("schema/001.sql"), include_str!("schema/002.sql"), include_str!("schema/003.sql")];
-/// The step that packs what trials are ranked by.
-const PACKED: usize = 1;
-/// "fore" in ASCII: says that a SQLite file is ours.
-const APPLICATION: i64 = 0x666f_7265;
 /// How long one process waits for another's transaction.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -29,18 +22,23 @@ impl Store {
 
     fn open_as(path: &Path, journal: &str) -> Result<Self> {
         let fail = |e| wrap(path, e);
-        refuse_foreign(path)?;
-        failpoint::pass();
+        refuse_devices(path)?;
         let mut connection = Connection::open(path).map_err(fail)?;
+        failpoint::pass(&connection).map_err(fail)?;
         connection.busy_timeout(PATIENCE).map_err(fail)?;
         let found = version(path, &connection)?;
-        connection.pragma_update(None, "journal_mode", journal).map_err(fail)?;
+        set_journal(&connection, journal).map_err(fail)?;
         connection.pragma_update(None, "synchronous", "full").map_err(fail)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(fail)?;
-        failpoint::pass();
+        // What is deleted is overwritten, so that no page of it can turn up again.
+        connection.pragma_update(None, "secure_delete", true).map_err(fail)?;
+        failpoint::pass(&connection).map_err(fail)?;
         migrate(path, &mut connection, found)?;
-        failpoint::pass();
-        Ok(Store { connection, path: path.to_owned() })
+        Ok(Store::over(connection, path))
+    }
+
+    fn over(connection: Connection, path: &Path) -> Self {
+        Store { connection, path: path.to_owned(), file: file_id(path), leases: Vec::new() }
     }
 
     /// Opens a store to read; a writer is not disturbed, and nothing is changed but an old schema, which is brought up to
@@ -51,7 +49,7 @@ impl Store {
             let source = std::io::Error::new(std::io::ErrorKind::NotFound, cure);
             return Err(Error::read(path, source));
         }
-        refuse_foreign(path)?;
+        refuse_devices(path)?;
         match Self::reader(path, &path.to_string_lossy(), OpenFlags::SQLITE_OPEN_READ_WRITE) {
             Err(Error::Store { reason, .. }) if !writable(path) => Self::immutable(path, reason),
             other => other,
@@ -62,13 +60,14 @@ impl Store {
         let fail = |e| wrap(path, e);
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(name, flags).map_err(fail)?;
+        failpoint::pass(&connection).map_err(fail)?;
         connection.busy_timeout(PATIENCE).map_err(fail)?;
         match version(path, &connection)? {
             0 => return Err(corrupt(path, "it holds no studies")),
             found => migrate(path, &mut connection, found)?,
         }
         connection.pragma_update(None, "query_only", true).map_err(fail)?;
-        Ok(Store { connection, path: path.to_owned() })
+        Ok(Store::over(connection, path))
     }
 
     /// Without a place for the files that readers share SQLite reads the main file alone, which is all there is unless
@@ -96,111 +95,58 @@ impl Store {
     }
 }
 
-/// The kind of file system that a folder lies on, where the system tells.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn filesystem(folder: &Path) -> Option<i64> {
-    Some(nix::sys::statfs::statfs(folder).ok()?.filesystem_type().0)
+/// Sets how changes are made safe, which waits for others only where it has to change anything.
+fn set_journal(connection: &Connection, journal: &str) -> rusqlite::Result<()> {
+    let mode = || connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
+    patiently(|| match mode()? == journal || connection.path().is_none_or(str::is_empty) {
+        true => Ok(()),
+        false => connection.pragma_update(None, "journal_mode", journal),
+    })
 }
 
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-fn filesystem(_: &Path) -> Option<i64> {
-    None
-}
-
-/// Whether a kind of file system is shared between machines: NFS, SMB (three kinds), AFS, Ceph, Lustre, GPFS, BeeGFS, OCFS2,
-/// GFS2, Coda, 9P.
-fn remote(kind: i64) -> bool {
-    let known = [
-        0x6969,
-        0x517b,
-        0xff53_4d42,
-        0xfe53_4d42,
-        0x5346_414f,
-        0x00c3_6400,
-        0x0bd0_0bd0,
-        0x4750_4653,
-        0x1983_0326,
-        0x7461_636f,
-        0x0116_1970,
-        0x7375_7245,
-        0x0102_1997,
-    ];
-    known.contains(&kind)
-}
-
-/// Whether both the file and its folder can be written, tried out since permissions do not say it all.
-fn writable(path: &Path) -> bool {
-    let trial = beside(path, &format!("-try-{}", std::process::id()));
-    let made = std::fs::File::create_new(&trial).is_ok();
-    if made {
-        let _ = std::fs::remove_file(&trial);
+/// Tries again while another process is in the way. SQLite waits by itself, but not where it would change the journal, and
+/// not where two processes would wait for each other.
+fn patiently<T>(work: impl Fn() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    let start = Instant::now();
+    loop {
+        let done = work();
+        let code = done.as_ref().err().and_then(rusqlite::Error::sqlite_error_code);
+        let busy = matches!(
+            code,
+            Some(
+                ErrorCode::DatabaseBusy
+                    | ErrorCode::DatabaseLocked
+                    | ErrorCode::FileLockingProtocolFailed
+                    | ErrorCode::SchemaChanged
+            )
+        );
+        if !busy || start.elapsed() > PATIENCE {
+            return done;
+        }
+        std::thread::sleep(Duration::from_millis(5));
     }
-    made && std::fs::File::options().append(true).open(path).is_ok()
-}
-
-/// The file of the same name with something added.
-pub(super) fn beside(path: &Path, ending: &str) -> std::path::PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
-}
-
-/// What every SQLite file begins with.
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-
-/// Refuses a file that never was a store: devices, and files whose beginning is that of something else.
-fn refuse_foreign(path: &Path) -> Result<()> {
-    if !path.exists() {
-        return Ok(());
-    }
-    file::regular(path)?;
-    let mut beginning = Vec::new();
-    let opened = std::fs::File::open(path).and_then(|file| {
-        file.take(512).read_to_end(&mut beginning)?;
-        Ok(path.metadata()?.len())
-    });
-    let size = opened.map_err(|source| Error::read(path, source))?;
-    let start = &beginning[..beginning.len().min(MAGIC.len())];
-    // Whole pages with another beginning may be a store whose first page is damaged.
-    let kind = match kind(&beginning) {
-        _ if MAGIC.starts_with(start) => return Ok(()),
-        None if size.is_multiple_of(4096) => return Ok(()),
-        kind => kind.unwrap_or("a file of an unknown kind"),
-    };
-    let reason = format!("this is not a foretell store but {kind}; check the name of the file");
-    Err(Error::Store { path: path.into(), reason })
-}
-
-/// The kind of a file by its beginning, where it is a common one.
-fn kind(beginning: &[u8]) -> Option<&'static str> {
-    let known: [(&[u8], &str); 7] = [
-        (b"PK\x03\x04", "a ZIP archive"),
-        (b"\x1f\x8b", "a gzip file"),
-        (b"\x89PNG", "a PNG image"),
-        (b"\xff\xd8\xff", "a JPEG image"),
-        (b"%PDF", "a PDF document"),
-        (b"\x7fELF", "a program"),
-        (b"PAR1", "a Parquet file"),
-    ];
-    let by_magic = known.iter().find(|(magic, _)| beginning.starts_with(magic)).map(|(_, kind)| *kind);
-    let plain = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
-    let text = || match beginning.iter().all(plain) {
-        true if beginning.trim_ascii_start().starts_with(b"{") => Some("a JSON file"),
-        true => Some("a text file"),
-        false => None,
-    };
-    by_magic.or_else(text)
 }
 
 /// The schema version of a file that is ours or empty.
 fn version(path: &Path, connection: &Connection) -> Result<usize> {
-    let fail = |e| wrap(path, e);
-    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(fail);
-    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
-    let sql = "SELECT 1 FROM sqlite_schema LIMIT 1";
-    let empty = connection.query_row(sql, [], |_| Ok(())).optional().map_err(fail)?.is_none();
+    // All of one moment: another process may be creating the store.
+    let read = || {
+        let transaction = connection.unchecked_transaction()?;
+        let pragma = |name| transaction.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let (application, version) = (pragma("application_id")?, pragma("user_version")?);
+        let sql = "SELECT 1 FROM sqlite_schema LIMIT 1";
+        let empty = transaction.query_row(sql, [], |_| Ok(())).optional()?.is_none();
+        Ok((application, version, empty))
+    };
+    let (application, version, empty) = patiently(read).map_err(|error| {
+        let error = wrap(path, error);
+        match error {
+            Error::Corrupt { .. } => refuse_foreign(path).err().unwrap_or(error),
+            other => other,
+        }
+    })?;
     if application != APPLICATION && !(empty && application == 0 && version == 0) {
-        return Err(Error::Store { path: path.into(), reason: "is a database of another program".into() });
+        return Err(Error::Foreign { path: path.into() });
     }
     match usize::try_from(version) {
         Ok(found) if found <= SCHEMA.len() => Ok(found),
@@ -208,26 +154,14 @@ fn version(path: &Path, connection: &Connection) -> Result<usize> {
     }
 }
 
-fn migrate(path: &Path, connection: &mut Connection, from: usize) -> Result<()> {
-    let fail = |e| wrap(path, e);
-    for (step, sql) in SCHEMA.iter().enumerate().skip(from) {
-        let transaction =
-            connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(fail)?;
-        // Another process may have been faster.
-        let found: i64 =
-            transaction.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(fail)?;
-        if found == step as i64 {
-            transaction.execute_batch(sql).map_err(fail)?;
-            if step == PACKED {
-                ranks::pack_all(path, &transaction)?;
-            }
-            transaction.pragma_update(None, "application_id", APPLICATION).map_err(fail)?;
-            transaction.pragma_update(None, "user_version", step as i64 + 1).map_err(fail)?;
-        }
-        failpoint::pass();
-        transaction.commit().map_err(fail)?;
-    }
-    Ok(())
+/// Whether a database has the tables of a store, whatever its header says.
+pub(super) fn is_ours(path: &Path) -> bool {
+    let Ok(connection) = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY) else {
+        return false;
+    };
+    let known = |sql: &str| connection.prepare(sql).is_ok();
+    known("SELECT config, provenance, stopped, rejected FROM studies")
+        && known("SELECT genes, objectives, scores, numbers, digest FROM trials")
 }
 
 pub(super) fn corrupt(path: &Path, reason: impl Into<String>) -> Error {
@@ -240,9 +174,17 @@ pub(super) fn wrap(path: &Path, error: rusqlite::Error) -> Error {
     let said = error.to_string();
     let damaged = match &error {
         Sql::SqliteFailure(code, text) => {
-            matches!(code.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-                // A schema that no longer parses or lost a table was ours once: it is damaged, not misused.
-                || text.as_ref().is_some_and(|text| text.contains("no such") || text.contains("malformed"))
+            // A schema that no longer parses, lost a table or has one that its version does not know was ours once: it is
+            // damaged, not misused.
+            let signs = ["no such", "malformed", "already exists", "duplicate column", "columns but"];
+            matches!(
+                code.code,
+                ErrorCode::DatabaseCorrupt
+                    | ErrorCode::NotADatabase
+                    | ErrorCode::TypeMismatch
+                    | ErrorCode::TooBig
+                    | ErrorCode::ConstraintViolation
+            ) || text.as_ref().is_some_and(|text| signs.iter().any(|sign| text.contains(sign)))
         }
         Sql::SqlInputError { .. }
         | Sql::FromSqlConversionFailure(..)
@@ -380,7 +322,7 @@ mod tests {
     }
 
     fn read_first(path: &Path, connection: &Connection) -> [u8; 32] {
-        super::super::read_studies(path, connection).unwrap()[0].first_digest()
+        crate::store::migrate::unsealed(path, connection).unwrap()[0].first_digest()
     }
 
     /// A store that may not grow is full: nothing stored is lost, and it goes on once there is room.

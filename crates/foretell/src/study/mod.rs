@@ -13,6 +13,8 @@ mod context;
 mod evaluate;
 mod evaluations;
 mod external;
+#[cfg(all(test, debug_assertions))]
+mod faults;
 mod finish;
 mod latencies;
 mod leaderboard;
@@ -30,7 +32,7 @@ mod verify;
 mod view;
 
 pub use answer::{Answer, LatencyModel, Reason, Reference, ReferenceKind};
-pub use baseline::Baseline;
+pub use baseline::{Baseline, Draws};
 pub use builder::{Candidate, Study, StudyBuilder};
 pub use command::{Program, abandon};
 pub use evaluate::{Evaluator, Failure, Table, as_given};
