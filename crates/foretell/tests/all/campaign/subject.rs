@@ -42,7 +42,7 @@ impl Evaluator for Sizes {
 
     fn evaluate(&self, architecture: &Architecture) -> Result<f64, Failure> {
         match architecture.params().total {
-            few if few % 5 < 2 => Err(Failure { status: "exit", message: format!("{few} parameters") }),
+            few if few % 5 < 2 => Err(Failure::verdict("exit", format!("{few} parameters"))),
             other => Ok(-(other as f64)),
         }
     }
