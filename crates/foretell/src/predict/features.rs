@@ -136,8 +136,9 @@ impl List {
         }
     }
 
-    /// A choice, or what it is in every layer.
+    /// A choice, or what it is in every layer. Counts have the names that choices of some families have, too.
     fn gene(&mut self, key: &str, kind: Kind, values: &[u32]) {
+        let key = format!("chosen {key}");
         let share = |which: u32| values.iter().filter(|value| **value == which).count() as f64;
         let n = values.len().max(1) as f64;
         match kind {
