@@ -102,6 +102,12 @@ pub enum Error {
         /// What was found.
         reason: String,
     },
+    /// A database that another program made.
+    #[error("store {}: is a database of another program", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
     /// A store written by a newer release.
     #[error("store {} has schema {found}, this release knows up to {known}: use a newer release", path.display())]
     StoreVersion {
@@ -123,6 +129,15 @@ pub enum Error {
         pid: i64,
         /// The machine it runs on.
         host: String,
+    },
+    /// A study that another process took over from this one.
+    #[error(
+        "study '{study}' was taken over by another process, so this one stops: what was stored is kept; run the same command \
+         again once the other has ended"
+    )]
+    TakenOver {
+        /// The study.
+        study: String,
     },
     /// A training run whose numbers left the finite ones.
     #[error("training diverged at step {step}: {what}; lower the rate, warm up longer, or clip")]
@@ -191,7 +206,9 @@ impl Error {
             Error::Store { .. } => "store",
             Error::Corrupt { .. } => "store-corrupt",
             Error::StoreVersion { .. } => "store-version",
+            Error::Foreign { .. } => "store-foreign",
             Error::Busy { .. } => "busy",
+            Error::TakenOver { .. } => "taken-over",
             Error::Diverged { .. } => "diverged",
             Error::Interrupted { .. } => "interrupted",
             Error::Cancelled => "cancelled",

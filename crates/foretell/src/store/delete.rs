@@ -1,9 +1,9 @@
 //! Deletes a study with everything that belongs to it, in one transaction.
 
 use super::open::wrap;
-use super::{Store, lease};
+use super::write::commit;
+use super::{Store, anchor};
 use crate::error::{Error, Result};
-use rusqlite::TransactionBehavior;
 
 /// The tables whose rows belong to a study. The study itself is deleted last.
 const TABLES: [&str; 6] = ["trials", "ranks", "evaluations", "measurements", "answers", "leases"];
@@ -12,23 +12,23 @@ impl Store {
     /// Deletes a study with its trials, evaluations, measurements and answer. A study that another process is writing is
     /// refused. The file keeps its size; SQLite uses the space again.
     pub fn delete(&mut self, name: &str) -> Result<()> {
-        let fail = |e| wrap(&self.path, e);
-        let transaction =
-            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
-        let studies = super::read_studies(&self.path, &transaction)?;
+        let studies = self.studies()?;
         let study = studies.iter().find(|study| study.name == name).ok_or_else(|| Error::Unknown {
             what: "study",
             given: name.to_owned(),
             nearest: None,
             known: studies.iter().map(|study| study.name.as_str()).collect::<Vec<_>>().join(", "),
         })?;
-        lease::refuse_busy(&self.path, &transaction, study)?;
+        let _lease = self.lease(study)?;
+        let (guard, path) = (self.guard(study), self.path.clone());
+        let transaction = self.transaction()?;
+        guard.check(&transaction)?;
         for table in TABLES {
             let sql = format!("DELETE FROM {table} WHERE study = ?1");
-            transaction.execute(&sql, [study.key]).map_err(fail)?;
+            transaction.execute(&sql, [study.key]).map_err(|e| wrap(&path, e))?;
         }
-        transaction.execute("DELETE FROM studies WHERE id = ?1", [study.key]).map_err(fail)?;
-        transaction.commit().map_err(fail)
+        anchor::remove(&path, &transaction, study)?;
+        commit(&path, transaction)
     }
 }
 

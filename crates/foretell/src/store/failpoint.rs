@@ -1,11 +1,26 @@
-//! A place where a test may end the process: before and after everything that changes a store.
+//! Places where a test may end the process or make the disk fail: around everything that a store reads or writes.
 
-/// Ends the process if it is the `FORETELL_FAILPOINT`-th time that a failpoint is passed; not part of releases.
-pub(super) fn pass() {
-    #[cfg(debug_assertions)]
-    {
-        use std::sync::LazyLock;
-        use std::sync::atomic::{AtomicU64, Ordering};
+/// Ends the process if it is the `FORETELL_FAILPOINT`-th time that a failpoint is passed, or fails as a disk would where a
+/// test asked for it; not part of releases.
+#[cfg(not(debug_assertions))]
+pub(super) fn pass(_: &rusqlite::Connection) -> rusqlite::Result<()> {
+    Ok(())
+}
+
+#[cfg(debug_assertions)]
+pub(super) use faulty::pass;
+
+#[cfg(debug_assertions)]
+pub(crate) mod faulty {
+    use rusqlite::{Connection, ffi};
+    use std::collections::HashMap;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::{LazyLock, Mutex};
+
+    /// For each store by its path, how many more failpoints it passes before one fails.
+    static FAULTS: LazyLock<Mutex<HashMap<String, u64>>> = LazyLock::new(Mutex::default);
+
+    pub(in crate::store) fn pass(connection: &Connection) -> rusqlite::Result<()> {
         static PASSED: AtomicU64 = AtomicU64::new(0);
         static LAST: LazyLock<Option<u64>> =
             LazyLock::new(|| std::env::var("FORETELL_FAILPOINT").ok()?.parse().ok());
@@ -14,5 +29,30 @@ pub(super) fn pass() {
         {
             std::process::abort();
         }
+        let mut faults = FAULTS.lock().expect("no holder panics");
+        match connection.path().and_then(|path| faults.get_mut(path)) {
+            None | Some(0) => Ok(()),
+            Some(1) => Err(rusqlite::Error::SqliteFailure(
+                ffi::Error::new(ffi::SQLITE_IOERR),
+                Some("disk I/O error of a test".to_owned()),
+            )),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+        }
+    }
+
+    /// From the `nth` failpoint that the store passes on, every one fails as a disk would; 0 ends this.
+    #[cfg(test)]
+    pub(crate) fn fail_from(path: &std::path::Path, nth: u64) {
+        let path = path.to_string_lossy().into_owned();
+        FAULTS.lock().expect("no holder panics").insert(path, nth);
+    }
+
+    /// Whether the fault has happened.
+    #[cfg(test)]
+    pub(crate) fn failed(path: &std::path::Path) -> bool {
+        FAULTS.lock().expect("no holder panics").get(&*path.to_string_lossy()) == Some(&1)
     }
 }

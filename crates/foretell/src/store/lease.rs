@@ -1,59 +1,250 @@
 //! Who writes a study: a row with a heartbeat, so that a second writer is refused at once and a dead one is replaced.
+//!
+//! Each lease has a random token. Its holder beats, writes and leaves only while the row still has this token, so a holder
+//! that was taken for dead changes nothing of its successor's. Whether a holder lives is asked of the system where its
+//! process id has a meaning: in the same run of the same machine, in the same namespace of processes. Elsewhere the row is
+//! watched, because clocks differ: a row that does not change while its holder should have beaten twice belongs to nobody.
 
 use super::open::{PATIENCE, wrap};
-use super::{Study, now};
+use super::{Study, failpoint, now};
+use crate::cancel::checkpoint;
 use crate::error::{Error, Result};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 /// How often a writer says that it lives.
 const BEAT: Duration = Duration::from_secs(5);
-/// Silence after which a writer on another machine is taken for dead.
-const SILENCE: i64 = 60;
+/// How long a row is watched before its holder is taken for dead.
+const WATCH: Duration = Duration::from_secs(12);
+/// Seconds for which a beat counts as recent, so that the row need not be watched.
+const RECENT: i64 = 60;
+/// Seconds that the beat of another machine may lie in the future and still count as recent.
+const AHEAD: i64 = 5;
 
 /// The right to write a study; given back when dropped.
 pub struct Lease {
     path: PathBuf,
     study: i64,
+    token: Arc<Token>,
     beating: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-impl Lease {
-    pub(super) fn take(path: &Path, connection: &mut Connection, study: &Study) -> Result<Self> {
-        // A store without a file has no second writer.
-        if path == Path::new(":memory:") {
-            return Ok(Lease { path: path.to_owned(), study: study.key, beating: None });
-        }
-        let fail = |e| wrap(path, e);
-        let transaction =
-            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
-        refuse_busy(path, &transaction, study)?;
+/// What tells one lease from all others.
+pub(super) struct Token(pub(super) String);
+
+/// A process that holds a study.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The process.
+    pub pid: i64,
+    /// The machine it runs on.
+    pub host: String,
+    started: String,
+    boot: String,
+    namespace: String,
+    beat: i64,
+    token: String,
+}
+
+/// What is known of a holder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Lives,
+    Dead,
+    /// It cannot be seen from here, and its last beat is long ago or in the future.
+    Silent,
+}
+
+impl Holder {
+    /// This process.
+    fn this(token: String) -> Self {
         let pid = i64::from(std::process::id());
-        let started = started(pid).unwrap_or_default();
-        let sql = "INSERT OR REPLACE INTO leases VALUES (?1, ?2, ?3, ?4, ?5)";
-        transaction.execute(sql, params![study.key, pid, started, host(), now()]).map_err(fail)?;
-        transaction.commit().map_err(fail)?;
-        let beating = Some(beat(path.to_owned(), study.key));
-        Ok(Lease { path: path.to_owned(), study: study.key, beating })
+        let trim = |text: String| text.trim().to_owned();
+        Holder {
+            pid,
+            host: host(),
+            started: started(pid).unwrap_or_default(),
+            boot: std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(trim).unwrap_or_default(),
+            namespace: std::fs::read_link("/proc/self/ns/pid")
+                .map(|link| link.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            beat: now(),
+            token,
+        }
+    }
+
+    fn read(row: &Row) -> rusqlite::Result<Self> {
+        Ok(Holder {
+            pid: row.get(0)?,
+            started: row.get(1)?,
+            host: row.get(2)?,
+            beat: row.get(3)?,
+            token: row.get(4)?,
+            boot: row.get(5)?,
+            namespace: row.get(6)?,
+        })
+    }
+
+    fn find(connection: &Connection, study: i64) -> rusqlite::Result<Option<Self>> {
+        let sql = "SELECT pid, started, host, beat, token, boot, namespace FROM leases WHERE study = ?1";
+        connection.query_row(sql, [study], Self::read).optional()
+    }
+
+    fn state(&self) -> State {
+        self.state_seen_by(&Self::this(String::new()))
+    }
+
+    fn state_seen_by(&self, own: &Self) -> State {
+        let near = match own.boot.is_empty() {
+            // Without these names the machine's own must do.
+            true => self.boot.is_empty() && self.host == own.host,
+            false => self.boot == own.boot && self.namespace == own.namespace,
+        };
+        if near && !self.started.is_empty() {
+            let lives = started(self.pid).is_some_and(|now| now == self.started);
+            return if lives { State::Lives } else { State::Dead };
+        }
+        let age = own.beat.saturating_sub(self.beat);
+        if (-AHEAD..RECENT).contains(&age) { State::Lives } else { State::Silent }
+    }
+
+    fn busy(&self, study: &Study) -> Error {
+        Error::Busy { study: study.name.clone(), pid: self.pid, host: self.host.clone() }
     }
 }
 
-/// Refuses a study that a living process writes.
-pub(super) fn refuse_busy(path: &Path, connection: &Connection, study: &Study) -> Result<()> {
-    let sql = "SELECT pid, started, host, beat FROM leases WHERE study = ?1";
-    let row = |row: &rusqlite::Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-    let holder: Option<(i64, String, String, i64)> =
-        connection.query_row(sql, [study.key], row).optional().map_err(|e| wrap(path, e))?;
-    let Some((pid, started, host, beat)) = holder else { return Ok(()) };
-    let lives = match host == self::host() {
-        true => self::started(pid).is_some_and(|now| now == started),
-        false => now() - beat < SILENCE,
+impl Lease {
+    pub(super) fn take(path: &Path, connection: &mut Connection, study: &Study) -> Result<(Self, Weak<Token>)> {
+        Self::take_watching(path, connection, study, WATCH)
+    }
+
+    fn take_watching(
+        path: &Path,
+        connection: &mut Connection,
+        study: &Study,
+        watch: Duration,
+    ) -> Result<(Self, Weak<Token>)> {
+        let fail = |e| wrap(path, e);
+        failpoint::pass(connection).map_err(fail)?;
+        let memory = path == Path::new(":memory:");
+        let silent = if memory { None } else { watched(path, connection, study, watch)? };
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
+        // Another process may have been faster.
+        let found = Holder::find(&transaction, study.key).map_err(fail)?;
+        if let Some(holder) = found.filter(|holder| Some(holder) != silent.as_ref())
+            && holder.state() != State::Dead
+        {
+            return Err(holder.busy(study));
+        }
+        let own = Holder::this(String::new());
+        let sql = "INSERT OR REPLACE INTO leases (study, pid, started, host, beat, boot, namespace, token)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, lower(hex(randomblob(16)))) RETURNING token";
+        let row = params![study.key, own.pid, own.started, own.host, own.beat, own.boot, own.namespace];
+        let token: String = transaction.query_row(sql, row, |row| row.get(0)).map_err(fail)?;
+        super::write::commit(path, transaction)?;
+        let token = Arc::new(Token(token));
+        // A store without a file has no second writer.
+        let beating = (!memory).then(|| beat(path.to_owned(), study.key, token.0.clone()));
+        let known = Arc::downgrade(&token);
+        Ok((Lease { path: path.to_owned(), study: study.key, token, beating }, known))
+    }
+}
+
+/// Watches the row of a holder that may be dead; the holder if its row did not change.
+fn watched(path: &Path, connection: &Connection, study: &Study, watch: Duration) -> Result<Option<Holder>> {
+    let find = || Holder::find(connection, study.key).map_err(|e| wrap(path, e));
+    let Some(first) = find()?.filter(|holder| holder.state() == State::Silent) else { return Ok(None) };
+    let start = Instant::now();
+    while start.elapsed() < watch {
+        checkpoint();
+        std::thread::sleep(Duration::from_millis(100).min(watch));
+        match find()? {
+            None => return Ok(None),
+            Some(holder) if holder != first => return Err(holder.busy(study)),
+            Some(_) => {}
+        }
+    }
+    Ok(Some(first))
+}
+
+/// Refuses a study that any process holds, unless that process is known to be dead.
+pub(super) fn refuse_held(path: &Path, connection: &Connection, study: &Study) -> Result<()> {
+    match Holder::find(connection, study.key).map_err(|e| wrap(path, e))? {
+        Some(holder) if holder.state() != State::Dead => Err(holder.busy(study)),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses to write a study whose lease was taken over.
+pub(super) fn still_held(path: &Path, connection: &Connection, study: &Study, token: &str) -> Result<()> {
+    match Holder::find(connection, study.key).map_err(|e| wrap(path, e))? {
+        Some(holder) if holder.token == token => Ok(()),
+        _ => Err(Error::TakenOver { study: study.name.clone() }),
+    }
+}
+
+/// Refuses a store in which any living process writes a study; leases of others are dropped. For stores from before leases
+/// had tokens.
+pub(super) fn refuse_writers(path: &Path, connection: &Connection) -> Result<()> {
+    let fail = |e| wrap(path, e);
+    let sql = "SELECT l.pid, l.host, l.beat, s.name FROM leases l JOIN studies s ON s.id = l.study";
+    let mut statement = connection.prepare(sql).map_err(fail)?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)));
+    for row in rows.map_err(fail)? {
+        let (pid, host, beat, study): (i64, String, i64, String) = row.map_err(fail)?;
+        let seen = host != self::host() || started(pid).is_some();
+        if seen && (-AHEAD..RECENT).contains(&now().saturating_sub(beat)) {
+            return Err(Error::Busy { study, pid, host });
+        }
+    }
+    connection.execute("DELETE FROM leases", []).map_err(fail)?;
+    Ok(())
+}
+
+/// Refuses a store in which a process holds a study and is not known to be dead. The store may be damaged, so that its
+/// leases cannot be read.
+pub(super) fn refuse_living(path: &Path) -> Result<()> {
+    let holders = || -> rusqlite::Result<Vec<(Holder, Option<String>)>> {
+        let connection = Connection::open_with_flags(path, flags())?;
+        connection.busy_timeout(PATIENCE)?;
+        let sql = "SELECT l.pid, l.started, l.host, l.beat, l.token, l.boot, l.namespace, s.name
+                   FROM leases l LEFT JOIN studies s ON s.id = l.study";
+        let mut statement = connection.prepare(sql)?;
+        let rows = statement.query_map([], |row| Ok((Holder::read(row)?, row.get(7)?)))?;
+        Ok(rows.filter_map(rusqlite::Result::ok).collect())
     };
-    if lives { Err(Error::Busy { study: study.name.clone(), pid, host }) } else { Ok(()) }
+    let before = holders().unwrap_or_default();
+    let busy = |(holder, study): &(Holder, Option<String>)| Error::Busy {
+        study: study.clone().unwrap_or_default(),
+        pid: holder.pid,
+        host: holder.host.clone(),
+    };
+    if let Some(living) = before.iter().find(|(holder, _)| holder.state() == State::Lives) {
+        return Err(busy(living));
+    }
+    let silent: Vec<_> = before.into_iter().filter(|(holder, _)| holder.state() == State::Silent).collect();
+    if silent.is_empty() {
+        return Ok(());
+    }
+    std::thread::sleep(WATCH);
+    match holders().unwrap_or_default().iter().find(|after| !silent.contains(after)) {
+        Some(living) if living.0.state() != State::Dead => Err(busy(living)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes the lease of a study, whoever holds it.
+pub(super) fn release(path: &Path, connection: &Connection, study: &Study) -> Result<Option<Holder>> {
+    let fail = |e| wrap(path, e);
+    let holder = Holder::find(connection, study.key).map_err(fail)?;
+    connection.execute("DELETE FROM leases WHERE study = ?1", [study.key]).map_err(fail)?;
+    Ok(holder)
 }
 
 impl Drop for Lease {
@@ -62,25 +253,33 @@ impl Drop for Lease {
         drop(stop);
         let _ = thread.join();
         // A later process takes over the row of one that has ended: nothing depends on this.
-        if let Ok(connection) = Connection::open(&self.path) {
-            let _ = connection.busy_timeout(PATIENCE);
-            let _ = connection.execute("DELETE FROM leases WHERE study = ?1", [self.study]);
-        }
+        on_row(&self.path, "DELETE FROM leases WHERE study = ?1 AND token = ?2", self.study, &self.token.0);
     }
 }
 
-fn beat(path: PathBuf, study: i64) -> (Sender<()>, JoinHandle<()>) {
+fn beat(path: PathBuf, study: i64, token: String) -> (Sender<()>, JoinHandle<()>) {
     let (stop, stopped) = channel();
     let thread = std::thread::spawn(move || {
         while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(BEAT) {
-            if let Ok(connection) = Connection::open(&path) {
-                let _ = connection.busy_timeout(PATIENCE);
-                let sql = "UPDATE leases SET beat = ?2 WHERE study = ?1";
-                let _ = connection.execute(sql, params![study, now()]);
-            }
+            // The row must change with every beat, even where the clock stands still or goes back.
+            let sql = format!("UPDATE leases SET beat = max({}, beat + 1) WHERE study = ?1 AND token = ?2", now());
+            on_row(&path, &sql, study, &token);
         }
     });
     (stop, thread)
+}
+
+/// Changes the row of a lease that is still the holder's own.
+fn on_row(path: &Path, sql: &str, study: i64, token: &str) {
+    if let Ok(connection) = Connection::open_with_flags(path, flags()) {
+        let _ = connection.busy_timeout(PATIENCE);
+        let _ = connection.execute(sql, params![study, token]);
+    }
+}
+
+/// How a file is opened that must be there.
+fn flags() -> OpenFlags {
+    OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX
 }
 
 /// The name of this machine.
@@ -88,9 +287,16 @@ pub(super) fn host() -> String {
     System::host_name().unwrap_or_else(|_| "this machine".to_owned())
 }
 
-/// When a process of this machine began, in seconds since 1970, if it lives.
+/// When a process began, in what units the system has, if it lives and can be seen from here.
 fn started(pid: i64) -> Option<String> {
-    let pid = Pid::from_u32(u32::try_from(pid).ok()?);
+    let pid = u32::try_from(pid).ok()?;
+    // Ticks since the machine started, which no clock that is set changes. The name before them may hold spaces.
+    if let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/stat")) {
+        let mut fields = text.rsplit_once(')')?.1.split_whitespace();
+        let ended = matches!(fields.next(), None | Some("Z" | "X"));
+        return fields.nth(18).filter(|_| !ended).map(str::to_owned);
+    }
+    let pid = Pid::from_u32(pid);
     let mut system = System::new().ok()?;
     system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, ProcessRefreshKind::nothing());
     system.process(pid).map(|process| process.start_time().to_string())

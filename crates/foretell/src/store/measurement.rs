@@ -1,5 +1,6 @@
 //! Latencies measured for a study, as they are stored: a chain of digests like that of trials.
 
+use super::anchor::{Digest, End};
 use super::open::{corrupt, wrap};
 use super::{Study, failpoint};
 use crate::error::Result;
@@ -26,7 +27,7 @@ const COLUMNS: &str = "SELECT number, stage, trial, genes, phase, latency, diges
                        FROM measurements WHERE study = ?1 ORDER BY number";
 
 impl Measurement {
-    fn digest(&self, number: u64, previous: &[u8; 32]) -> [u8; 32] {
+    fn digest(&self, number: u64, previous: &Digest) -> Digest {
         let mut hasher = blake3::Hasher::new();
         hasher.update(previous).update(&number.to_le_bytes()).update(&self.stage.to_le_bytes());
         // A number that no trial has stands for none.
@@ -38,94 +39,75 @@ impl Measurement {
         *hasher.finalize().as_bytes()
     }
 
-    fn parse(row: &rusqlite::Row) -> rusqlite::Result<(i64, Option<Self>, Vec<u8>)> {
+    /// The measurement of a row if it follows from the end of the chain, which moves on.
+    fn follow(row: &rusqlite::Row, end: &mut End) -> rusqlite::Result<Option<Self>> {
+        let number = u64::try_from(row.get::<_, i64>(0)?).ok();
+        let stage = u64::try_from(row.get::<_, i64>(1)?).ok();
+        let trial = row.get::<_, Option<i64>>(2)?.map(|trial| u64::try_from(trial).ok());
         let latency = serde_json::from_str(&row.get::<_, String>(5)?).ok();
-        let stage = row.get::<_, i64>(1)?.max(0) as u64;
-        let trial = row.get::<_, Option<i64>>(2)?.map(|trial| trial.max(0) as u64);
-        let (genes, phase) = (row.get(3)?, row.get(4)?);
-        let measurement = latency.map(|latency| Measurement { stage, trial, genes, phase, latency });
-        Ok((row.get(0)?, measurement, row.get(6)?))
+        let known = stage.zip(latency).filter(|_| number == Some(end.count) && trial != Some(None));
+        let Some((stage, latency)) = known else { return Ok(None) };
+        let (trial, genes, phase) = (trial.flatten(), row.get(3)?, row.get(4)?);
+        let measurement = Measurement { stage, trial, genes, phase, latency };
+        let digest = measurement.digest(end.count, &end.digest);
+        if row.get::<_, Vec<u8>>(6)? != digest {
+            return Ok(None);
+        }
+        *end = End { count: end.count + 1, digest };
+        Ok(Some(measurement))
     }
 }
 
 /// What the chain of measurements starts from.
-fn first(study: &Study) -> [u8; 32] {
+pub(super) fn first(study: &Study) -> Digest {
     *blake3::Hasher::new().update(b"measurements").update(&study.first_digest()).finalize().as_bytes()
 }
 
+/// Adds a measurement to the end of the chain.
 pub(super) fn insert(
     connection: &Connection,
     study: i64,
-    number: u64,
     measurement: &Measurement,
-    previous: &[u8; 32],
-) -> rusqlite::Result<[u8; 32]> {
-    let digest = measurement.digest(number, previous);
+    end: &mut End,
+) -> rusqlite::Result<()> {
+    let digest = measurement.digest(end.count, &end.digest);
     let Measurement { stage, trial, genes, phase, latency } = measurement;
     let trial = trial.map(|trial| trial as i64);
-    let row =
-        params![study, number as i64, *stage as i64, trial, genes, phase, latency.to_string(), &digest[..]];
-    failpoint::pass();
+    let latency = latency.to_string();
+    let row = params![study, end.count as i64, *stage as i64, trial, genes, phase, latency, &digest[..]];
+    failpoint::pass(connection)?;
     connection.execute("INSERT INTO measurements VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", row)?;
-    failpoint::pass();
-    Ok(digest)
-}
-
-/// Writes the measurements of a study that has none.
-pub(super) fn insert_all(
-    connection: &Connection,
-    key: i64,
-    study: &Study,
-    measurements: &[Measurement],
-) -> rusqlite::Result<()> {
-    let mut digest = first(study);
-    for (number, measurement) in measurements.iter().enumerate() {
-        digest = insert(connection, key, number as u64, measurement, &digest)?;
-    }
+    *end = End { count: end.count + 1, digest };
     Ok(())
 }
 
-/// All measurements of a study, each checked against its digest, and the last digest.
-pub(super) fn read(
-    path: &Path,
-    connection: &Connection,
-    study: &Study,
-) -> Result<(Vec<Measurement>, [u8; 32])> {
+/// All measurements of a study, each checked against its digest, and where the chain ends.
+pub(super) fn read(path: &Path, connection: &Connection, study: &Study) -> Result<(Vec<Measurement>, End)> {
     let fail = |e| wrap(path, e);
     let mut statement = connection.prepare(COLUMNS).map_err(fail)?;
     let mut rows = statement.query([study.key]).map_err(fail)?;
-    let (mut measurements, mut digest) = (Vec::new(), first(study));
+    let (mut measurements, mut end) = (Vec::new(), End { count: 0, digest: first(study) });
     while let Some(row) = rows.next().map_err(fail)? {
-        let (number, measurement, stored) = Measurement::parse(row).map_err(fail)?;
-        let expected = measurements.len() as u64;
-        let damaged = || {
-            let reason = format!("measurement {expected} of study '{}' is not what was written", study.name);
+        let measurement = Measurement::follow(row, &mut end).map_err(fail)?.ok_or_else(|| {
+            let reason = format!("measurement {} of study '{}' is not what was written", end.count, study.name);
             corrupt(path, reason)
-        };
-        let measurement = measurement.ok_or_else(damaged)?;
-        digest = measurement.digest(expected, &digest);
-        if number != expected as i64 || digest[..] != stored[..] {
-            return Err(damaged());
-        }
+        })?;
         measurements.push(measurement);
     }
-    Ok((measurements, digest))
+    Ok((measurements, end))
 }
 
-/// The measurements of a damaged study from the first on, as far as they are intact.
-pub(super) fn intact(connection: &Connection, study: &Study) -> Vec<Measurement> {
-    let mut found = Vec::new();
-    let mut digest = first(study);
-    let Ok(mut statement) = connection.prepare(COLUMNS) else { return found };
-    let Ok(mut rows) = statement.query([study.key]) else { return found };
+/// The measurements of a damaged study from the first on, as far as they are intact, and where they end.
+pub(super) fn intact(connection: &Connection, study: &Study) -> (Vec<Measurement>, End) {
+    let (mut found, mut end) = (Vec::new(), End { count: 0, digest: first(study) });
+    let Ok(mut statement) = connection.prepare(COLUMNS) else { return (found, end) };
+    let Ok(mut rows) = statement.query([study.key]) else { return (found, end) };
     while let Ok(Some(row)) = rows.next() {
-        let Ok((number, Some(measurement), stored)) = Measurement::parse(row) else { break };
-        digest = measurement.digest(found.len() as u64, &digest);
-        let known = measurement.stage <= study.trials;
-        if number != found.len() as i64 || digest[..] != stored[..] || !known {
-            break;
+        let before = end;
+        match Measurement::follow(row, &mut end) {
+            Ok(Some(measurement)) if measurement.stage <= study.trials => found.push(measurement),
+            _ => return (found, before),
         }
-        found.push(measurement);
     }
-    found
+    (found, end)
 }

@@ -5,10 +5,11 @@
 //! a chain of their own. That study is made anew from all shards at hand whenever one is added, so it depends on which
 //! shards were merged and on nothing else: the order does not matter, nor does merging twice.
 
+use super::anchor::{self, Anchor};
 use super::open::wrap;
-use super::{Evaluation, Measurement, Store, Study, Trial, evaluation, failpoint, insert, measurement, now};
+use super::write::{commit, insert, set_answer};
+use super::{Evaluation, Measurement, Store, Study, Trial, evaluation, measurement, now};
 use crate::error::{Error, Result};
-use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -18,6 +19,7 @@ pub(super) struct Content<'c> {
     pub(super) trials: &'c [Trial],
     pub(super) evaluations: &'c [Evaluation],
     pub(super) measurements: &'c [Measurement],
+    pub(super) answer: Option<&'c Value>,
 }
 
 /// What became of a study that was merged.
@@ -33,8 +35,15 @@ pub struct Merged {
 
 impl Store {
     /// Takes over every study of another store, and unites shards; what became of each study of the other, and of each
-    /// united one.
+    /// united one. Everything is checked as it is read: nothing that is damaged or missing is taken over.
     pub fn merge(&mut self, other: &Store) -> Result<Vec<Merged>> {
+        match self.file.is_some() && self.file == other.file {
+            true => self.merge_now(other),
+            false => other.at_once(|| self.merge_now(other)),
+        }
+    }
+
+    fn merge_now(&mut self, other: &Store) -> Result<Vec<Merged>> {
         let mut done = Vec::new();
         for study in other.studies()? {
             // What shards were united into is made from them.
@@ -61,9 +70,13 @@ impl Store {
         let (measurements, _) = other.measurements(study)?;
         let answer = other.answer(study)?;
         let Some(own) = self.find(&name)? else {
-            let content = Content { trials: &theirs, evaluations: &evaluations, measurements: &measurements };
-            self.write(study, None, &content).map_err(|e| wrap(&self.path, e))?;
-            self.carry_answer(&name, answer)?;
+            let content = Content {
+                trials: &theirs,
+                evaluations: &evaluations,
+                measurements: &measurements,
+                answer: answer.as_ref(),
+            };
+            self.write(study, None, &content)?;
             return Ok(Merged { name, trials: theirs.len() as u64, before: 0 });
         };
         let _lease = self.lease(&own)?;
@@ -94,19 +107,11 @@ impl Store {
             let notes = if ahead { study } else { &own };
             let own_measurements = self.measurements(&own)?.0;
             let measurements = if ahead { &measurements } else { &own_measurements };
-            let content = Content { trials, evaluations: said, measurements };
-            self.write(notes, Some(&own), &content).map_err(|e| wrap(&self.path, e))?;
-            self.carry_answer(&name, answer.filter(|_| ahead))?;
+            let answer = answer.as_ref().filter(|_| ahead);
+            let content = Content { trials, evaluations: said, measurements, answer };
+            self.write(notes, Some(&own), &content)?;
         }
         Ok(Merged { name, trials: before.max(theirs.len() as u64), before })
-    }
-
-    /// Stores the answer of a study that was taken over whole.
-    fn carry_answer(&mut self, name: &str, answer: Option<Value>) -> Result<()> {
-        match (self.find(name)?, answer) {
-            (Some(study), Some(answer)) => self.set_answer(&study, &answer),
-            _ => Ok(()),
-        }
     }
 
     /// Makes one study of all shards of a search.
@@ -181,6 +186,7 @@ impl Store {
             stopped: Some(format!("merged, {finished} of {of} shards finished")),
             rejected: shards.iter().map(|shard| shard.rejected).sum(),
             trials: 0,
+            anchor: Anchor::default(),
         };
         let number: BTreeMap<&str, u64> =
             trials.iter().map(|trial| (trial.genes.as_str(), trial.number)).collect();
@@ -192,48 +198,46 @@ impl Store {
             })
         };
         let measurements: Vec<Measurement> = measured.into_values().filter_map(renumbered).collect();
-        let content = Content { trials: &trials, evaluations: &evaluations, measurements: &measurements };
-        self.write(&whole, own.as_ref(), &content).map_err(|e| wrap(&self.path, e))?;
+        let content =
+            Content { trials: &trials, evaluations: &evaluations, measurements: &measurements, answer: None };
+        let _lease = own.as_ref().map(|own| self.lease(own)).transpose()?;
+        self.write(&whole, own.as_ref(), &content)?;
         Ok(Merged { name: name.to_owned(), trials: trials.len() as u64, before })
     }
 
     /// Writes a whole study at once, in place of `own` if it is there.
-    pub(super) fn write(
-        &mut self,
-        study: &Study,
-        own: Option<&Study>,
-        content: &Content,
-    ) -> rusqlite::Result<()> {
-        failpoint::pass();
-        let transaction = self.connection.transaction()?;
-        if let Some(own) = own {
+    pub(super) fn write(&mut self, study: &Study, own: Option<&Study>, content: &Content) -> Result<()> {
+        let (guard, path) = (own.map(|own| self.guard(own)), self.path.clone());
+        let fail = |e| wrap(&path, e);
+        let transaction = self.transaction()?;
+        let stored = match own {
+            Some(own) => own.clone(),
+            None => anchor::insert(&path, &transaction, study)?,
+        };
+        if let Some(guard) = guard {
+            guard.check(&transaction)?;
             for table in ["trials", "ranks", "evaluations", "measurements", "answers"] {
-                transaction.execute(&format!("DELETE FROM {table} WHERE study = ?1"), [own.key])?;
+                let sql = format!("DELETE FROM {table} WHERE study = ?1");
+                transaction.execute(&sql, [stored.key]).map_err(fail)?;
             }
-            let sql = "UPDATE studies SET stopped = ?2, rejected = ?3, provenance = ?4 WHERE id = ?1";
-            let provenance = study.provenance.to_string();
-            transaction.execute(sql, params![own.key, study.stopped, study.rejected as i64, provenance])?;
-        } else {
-            let sql = "INSERT INTO studies (name, config, provenance, stopped, rejected) VALUES (?1, ?2, ?3, ?4, ?5)";
-            let texts = (study.config.to_string(), study.provenance.to_string());
-            let row = params![study.name, texts.0, texts.1, study.stopped, study.rejected as i64];
-            transaction.execute(sql, row)?;
         }
-        let key = own.map_or_else(|| transaction.last_insert_rowid(), |own| own.key);
-        insert(&transaction, key, content.trials, &study.first_digest())?;
-        chain(&transaction, key, study, content.evaluations)?;
-        measurement::insert_all(&transaction, key, study, content.measurements)?;
-        failpoint::pass();
-        transaction.commit()
+        anchor::update(&path, &transaction, &stored, |row| {
+            row.stopped.clone_from(&study.stopped);
+            row.provenance.clone_from(&study.provenance);
+            row.rejected = study.rejected;
+            row.anchor = Anchor::start(row);
+            let ends = &mut row.anchor;
+            insert(&transaction, row.key, content.trials, &mut ends.trials).map_err(fail)?;
+            for said in content.evaluations {
+                evaluation::insert(&transaction, row.key, said, &mut ends.evaluations).map_err(fail)?;
+            }
+            for measured in content.measurements {
+                measurement::insert(&transaction, row.key, measured, &mut ends.measurements).map_err(fail)?;
+            }
+            content.answer.map_or(Ok(()), |answer| set_answer(&transaction, row, answer)).map_err(fail)
+        })?;
+        commit(&path, transaction)
     }
-}
-
-fn chain(connection: &Connection, key: i64, study: &Study, said: &[Evaluation]) -> rusqlite::Result<()> {
-    let mut digest = evaluation::first(study);
-    for (number, said) in said.iter().enumerate() {
-        digest = evaluation::insert(connection, key, number as u64, said, &digest)?;
-    }
-    Ok(())
 }
 
 /// Whether a study was united from shards.

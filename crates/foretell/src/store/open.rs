@@ -1,20 +1,14 @@
 //! Opening a file of studies: new, old, newer, damaged, read-only or another program's.
 
-use super::{Store, failpoint, ranks};
+use super::migrate::{APPLICATION, SCHEMA, migrate};
+use super::{Store, failpoint};
 use crate::error::{Error, Result};
 use crate::file;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 use std::io::Read;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Each step of the schema, oldest first: a file, numbered, never edited once released.
-const SCHEMA: &[&str] =
-    &[include_str!("schema/001.sql"), include_str!("schema/002.sql"), include_str!("schema/003.sql")];
-/// The step that packs what trials are ranked by.
-const PACKED: usize = 1;
-/// "fore" in ASCII: says that a SQLite file is ours.
-const APPLICATION: i64 = 0x666f_7265;
 /// How long one process waits for another's transaction.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -29,18 +23,23 @@ impl Store {
 
     fn open_as(path: &Path, journal: &str) -> Result<Self> {
         let fail = |e| wrap(path, e);
-        refuse_foreign(path)?;
-        failpoint::pass();
+        refuse_devices(path)?;
         let mut connection = Connection::open(path).map_err(fail)?;
+        failpoint::pass(&connection).map_err(fail)?;
         connection.busy_timeout(PATIENCE).map_err(fail)?;
         let found = version(path, &connection)?;
-        connection.pragma_update(None, "journal_mode", journal).map_err(fail)?;
+        set_journal(&connection, journal).map_err(fail)?;
         connection.pragma_update(None, "synchronous", "full").map_err(fail)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(fail)?;
-        failpoint::pass();
+        // What is deleted is overwritten, so that no page of it can turn up again.
+        connection.pragma_update(None, "secure_delete", true).map_err(fail)?;
+        failpoint::pass(&connection).map_err(fail)?;
         migrate(path, &mut connection, found)?;
-        failpoint::pass();
-        Ok(Store { connection, path: path.to_owned() })
+        Ok(Store::over(connection, path))
+    }
+
+    fn over(connection: Connection, path: &Path) -> Self {
+        Store { connection, path: path.to_owned(), file: FileId::of(path), leases: Vec::new() }
     }
 
     /// Opens a store to read; a writer is not disturbed, and nothing is changed but an old schema, which is brought up to
@@ -51,7 +50,7 @@ impl Store {
             let source = std::io::Error::new(std::io::ErrorKind::NotFound, cure);
             return Err(Error::read(path, source));
         }
-        refuse_foreign(path)?;
+        refuse_devices(path)?;
         match Self::reader(path, &path.to_string_lossy(), OpenFlags::SQLITE_OPEN_READ_WRITE) {
             Err(Error::Store { reason, .. }) if !writable(path) => Self::immutable(path, reason),
             other => other,
@@ -62,13 +61,14 @@ impl Store {
         let fail = |e| wrap(path, e);
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(name, flags).map_err(fail)?;
+        failpoint::pass(&connection).map_err(fail)?;
         connection.busy_timeout(PATIENCE).map_err(fail)?;
         match version(path, &connection)? {
             0 => return Err(corrupt(path, "it holds no studies")),
             found => migrate(path, &mut connection, found)?,
         }
         connection.pragma_update(None, "query_only", true).map_err(fail)?;
-        Ok(Store { connection, path: path.to_owned() })
+        Ok(Store::over(connection, path))
     }
 
     /// Without a place for the files that readers share SQLite reads the main file alone, which is all there is unless
@@ -148,12 +148,13 @@ pub(super) fn beside(path: &Path, ending: &str) -> std::path::PathBuf {
 /// What every SQLite file begins with.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// Refuses a file that never was a store: devices, and files whose beginning is that of something else.
+fn refuse_devices(path: &Path) -> Result<()> {
+    if path.exists() { file::regular(path).map(drop) } else { Ok(()) }
+}
+
+/// Refuses a file that never was a store, because its beginning is that of something else. Only where SQLite cannot read it:
+/// closing a file gives up every lock that this process has on it.
 fn refuse_foreign(path: &Path) -> Result<()> {
-    if !path.exists() {
-        return Ok(());
-    }
-    file::regular(path)?;
     let mut beginning = Vec::new();
     let opened = std::fs::File::open(path).and_then(|file| {
         file.take(512).read_to_end(&mut beginning)?;
@@ -192,15 +193,58 @@ fn kind(beginning: &[u8]) -> Option<&'static str> {
     by_magic.or_else(text)
 }
 
+/// Sets how changes are made safe, which waits for others only where it has to change anything.
+fn set_journal(connection: &Connection, journal: &str) -> rusqlite::Result<()> {
+    let mode = || connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
+    patiently(|| match mode()? == journal || connection.path().is_none_or(str::is_empty) {
+        true => Ok(()),
+        false => connection.pragma_update(None, "journal_mode", journal),
+    })
+}
+
+/// Tries again while another process is in the way. SQLite waits by itself, but not where it would change the journal, and
+/// not where two processes would wait for each other.
+fn patiently<T>(work: impl Fn() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    let start = Instant::now();
+    loop {
+        let done = work();
+        let code = done.as_ref().err().and_then(rusqlite::Error::sqlite_error_code);
+        let busy = matches!(
+            code,
+            Some(
+                ErrorCode::DatabaseBusy
+                    | ErrorCode::DatabaseLocked
+                    | ErrorCode::FileLockingProtocolFailed
+                    | ErrorCode::SchemaChanged
+            )
+        );
+        if !busy || start.elapsed() > PATIENCE {
+            return done;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// The schema version of a file that is ours or empty.
 fn version(path: &Path, connection: &Connection) -> Result<usize> {
-    let fail = |e| wrap(path, e);
-    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(fail);
-    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
-    let sql = "SELECT 1 FROM sqlite_schema LIMIT 1";
-    let empty = connection.query_row(sql, [], |_| Ok(())).optional().map_err(fail)?.is_none();
+    // All of one moment: another process may be creating the store.
+    let read = || {
+        let transaction = connection.unchecked_transaction()?;
+        let pragma = |name| transaction.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let (application, version) = (pragma("application_id")?, pragma("user_version")?);
+        let sql = "SELECT 1 FROM sqlite_schema LIMIT 1";
+        let empty = transaction.query_row(sql, [], |_| Ok(())).optional()?.is_none();
+        Ok((application, version, empty))
+    };
+    let (application, version, empty) = patiently(read).map_err(|error| {
+        let error = wrap(path, error);
+        match error {
+            Error::Corrupt { .. } => refuse_foreign(path).err().unwrap_or(error),
+            other => other,
+        }
+    })?;
     if application != APPLICATION && !(empty && application == 0 && version == 0) {
-        return Err(Error::Store { path: path.into(), reason: "is a database of another program".into() });
+        return Err(Error::Foreign { path: path.into() });
     }
     match usize::try_from(version) {
         Ok(found) if found <= SCHEMA.len() => Ok(found),
@@ -208,26 +252,40 @@ fn version(path: &Path, connection: &Connection) -> Result<usize> {
     }
 }
 
-fn migrate(path: &Path, connection: &mut Connection, from: usize) -> Result<()> {
-    let fail = |e| wrap(path, e);
-    for (step, sql) in SCHEMA.iter().enumerate().skip(from) {
-        let transaction =
-            connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(fail)?;
-        // Another process may have been faster.
-        let found: i64 =
-            transaction.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(fail)?;
-        if found == step as i64 {
-            transaction.execute_batch(sql).map_err(fail)?;
-            if step == PACKED {
-                ranks::pack_all(path, &transaction)?;
-            }
-            transaction.pragma_update(None, "application_id", APPLICATION).map_err(fail)?;
-            transaction.pragma_update(None, "user_version", step as i64 + 1).map_err(fail)?;
+/// Whether a database has the tables of a store, whatever its header says.
+pub(super) fn is_ours(path: &Path) -> bool {
+    let Ok(connection) = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY) else {
+        return false;
+    };
+    let known = |sql: &str| connection.prepare(sql).is_ok();
+    known("SELECT config, provenance, stopped, rejected FROM studies")
+        && known("SELECT genes, objectives, scores, numbers, digest FROM trials")
+}
+
+/// What tells one file from all others, on local disks of systems that have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileId {
+    device: u64,
+    number: u64,
+}
+
+impl FileId {
+    #[cfg(unix)]
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        // File systems of users may number a file differently from one moment to the next.
+        const FUSE: i64 = 0x6573_5546;
+        if filesystem(path).is_some_and(|kind| kind == FUSE || remote(kind)) {
+            return None;
         }
-        failpoint::pass();
-        transaction.commit().map_err(fail)?;
+        let file = std::fs::metadata(path).ok()?;
+        Some(FileId { device: file.dev(), number: file.ino() })
     }
-    Ok(())
+
+    #[cfg(not(unix))]
+    pub(super) fn of(_: &Path) -> Option<Self> {
+        None
+    }
 }
 
 pub(super) fn corrupt(path: &Path, reason: impl Into<String>) -> Error {
@@ -240,9 +298,17 @@ pub(super) fn wrap(path: &Path, error: rusqlite::Error) -> Error {
     let said = error.to_string();
     let damaged = match &error {
         Sql::SqliteFailure(code, text) => {
-            matches!(code.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-                // A schema that no longer parses or lost a table was ours once: it is damaged, not misused.
-                || text.as_ref().is_some_and(|text| text.contains("no such") || text.contains("malformed"))
+            // A schema that no longer parses, lost a table or has one that its version does not know was ours once: it is
+            // damaged, not misused.
+            let signs = ["no such", "malformed", "already exists", "duplicate column", "columns but"];
+            matches!(
+                code.code,
+                ErrorCode::DatabaseCorrupt
+                    | ErrorCode::NotADatabase
+                    | ErrorCode::TypeMismatch
+                    | ErrorCode::TooBig
+                    | ErrorCode::ConstraintViolation
+            ) || text.as_ref().is_some_and(|text| signs.iter().any(|sign| text.contains(sign)))
         }
         Sql::SqlInputError { .. }
         | Sql::FromSqlConversionFailure(..)
@@ -380,7 +446,7 @@ mod tests {
     }
 
     fn read_first(path: &Path, connection: &Connection) -> [u8; 32] {
-        super::super::read_studies(path, connection).unwrap()[0].first_digest()
+        crate::store::migrate::unsealed(path, connection).unwrap()[0].first_digest()
     }
 
     /// A store that may not grow is full: nothing stored is lost, and it goes on once there is room.

@@ -3,14 +3,17 @@
 //! A chunk carries a digest of its numbers and of the digest of its last trial: numbers that are damaged, or are not
 //! those of the trials beside them, are an error.
 
+use super::anchor::Digest;
 use super::open::{corrupt, wrap};
-use super::{Study, Trial, each_trial, read_studies};
-use crate::error::Result;
+use super::{Study, Trial};
+use crate::error::{Error, Result};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::path::Path;
 
 /// Trials of a chunk.
-const CHUNK: u64 = 1024;
+pub(super) const CHUNK: u64 = 1024;
+/// The most objectives of a trial, and numbers of one: each count is stored in a byte.
+const MOST: usize = u8::MAX as usize;
 
 /// What trials are ranked by: for each objective one number, or the parts of a score that has a value only within a set.
 #[derive(Debug, Clone, Default)]
@@ -59,12 +62,6 @@ impl Ranks {
         self.row == 0 || self.numbers[trial * self.row].is_nan()
     }
 
-    /// Whether two are equal to the bit.
-    pub(super) fn same(&self, other: &Self) -> bool {
-        let bits = |ranks: &Self| ranks.numbers.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
-        self.count == other.count && self.widths == other.widths && bits(self) == bits(other)
-    }
-
     /// Adds the records of `count` trials; nothing if that is not what the bytes hold.
     fn extend(&mut self, mut bytes: &[u8], count: usize) -> Option<()> {
         for _ in 0..count {
@@ -104,6 +101,19 @@ fn record(trial: &Trial, bytes: &mut Vec<u8>) {
     bytes.push(numbers.len() as u8);
     bytes.extend(numbers.iter().map(|numbers| numbers.len() as u8));
     bytes.extend(numbers.iter().flatten().flat_map(|number| number.to_le_bytes()));
+}
+
+/// Refuses a trial whose numbers cannot be packed.
+pub(super) fn check(trial: &Trial) -> Result<()> {
+    let widest = trial.scores.iter().map(|score| score.parts.len()).max().unwrap_or(0);
+    if trial.objectives.len().max(widest) <= MOST {
+        return Ok(());
+    }
+    let message = format!(
+        "has {} objectives and up to {widest} numbers for one of them; a store holds up to {MOST} of each",
+        trial.objectives.len()
+    );
+    Err(Error::data(format!("trial {}", trial.number), message))
 }
 
 fn digest(chunk: u64, numbers: &[u8], last: &[u8]) -> [u8; 32] {
@@ -148,49 +158,87 @@ pub(super) fn pack<'t>(
     Ok(())
 }
 
-/// Packs every study of a store from before there were packs.
-pub(super) fn pack_all(path: &Path, connection: &Connection) -> Result<()> {
-    for study in read_studies(path, connection)? {
-        let mut trials = Vec::new();
-        each_trial(path, connection, &study, &mut |trial, digest| trials.push((trial, digest)))?;
-        pack(connection, study.key, trials.iter().map(|(trial, digest)| (trial, *digest)))
-            .map_err(|e| wrap(path, e))?;
-    }
-    Ok(())
+fn damaged(path: &Path, study: &Study, chunk: u64) -> Error {
+    let from = chunk.saturating_mul(CHUNK);
+    let reason = format!("numbers of study '{}' from trial {from} on are not those of its trials", study.name);
+    corrupt(path, reason)
+}
+
+/// The numbers of a chunk and their digest.
+fn stored(connection: &Connection, study: i64, chunk: u64) -> rusqlite::Result<Option<(Vec<u8>, Vec<u8>)>> {
+    let sql = "SELECT numbers, digest FROM ranks WHERE study = ?1 AND chunk = ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.query_row(params![study, chunk as i64], |row| Ok((row.get(0)?, row.get(1)?))).optional()
 }
 
 /// All that the trials of a study are ranked by, checked.
 pub(super) fn read(path: &Path, connection: &Connection, study: &Study) -> Result<Ranks> {
     let fail = |e| wrap(path, e);
-    let damaged = |chunk: u64| {
-        corrupt(
-            path,
-            format!(
-                "numbers of study '{}' from trial {} on are not what was written",
-                study.name,
-                chunk * CHUNK
-            ),
-        )
-    };
-    let sql = "SELECT numbers, digest FROM ranks WHERE study = ?1 AND chunk = ?2";
-    let mut chunks = connection.prepare(sql).map_err(fail)?;
     let sql = "SELECT digest FROM trials WHERE study = ?1 AND number = ?2";
-    let mut digests = connection.prepare(sql).map_err(fail)?;
+    let mut digests = connection.prepare_cached(sql).map_err(fail)?;
     let mut ranks = Ranks::default();
     for chunk in 0..study.trials.div_ceil(CHUNK) {
-        let row = |row: &rusqlite::Row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Vec<u8>>(1)?));
-        let found = chunks.query_row(params![study.key, chunk as i64], row).optional().map_err(fail)?;
-        let (numbers, stored) = found.ok_or_else(|| damaged(chunk))?;
+        let damaged = || damaged(path, study, chunk);
+        let (numbers, stored) = stored(connection, study.key, chunk).map_err(fail)?.ok_or_else(damaged)?;
         let end = study.trials.min((chunk + 1) * CHUNK);
         let last: Option<Vec<u8>> = digests
             .query_row(params![study.key, end as i64 - 1], |row| row.get(0))
             .optional()
             .map_err(fail)?;
-        let last = last.ok_or_else(|| damaged(chunk))?;
-        if digest(chunk, &numbers, &last)[..] != stored[..] {
-            return Err(damaged(chunk));
+        let last = last.ok_or_else(damaged)?;
+        let ends = end < study.trials || last[..] == study.anchor.trials.digest[..];
+        if !ends || digest(chunk, &numbers, &last)[..] != stored[..] {
+            return Err(damaged());
         }
-        ranks.extend(&numbers, (end - chunk * CHUNK) as usize).ok_or_else(|| damaged(chunk))?;
+        ranks.extend(&numbers, (end - chunk * CHUNK) as usize).ok_or_else(damaged)?;
     }
     Ok(ranks)
+}
+
+/// Compares what is packed with the trials of a study, which come one after the other.
+pub(super) struct Check<'c> {
+    path: &'c Path,
+    connection: &'c Connection,
+    study: &'c Study,
+    chunk: u64,
+    numbers: Vec<u8>,
+    last: Option<Digest>,
+}
+
+impl<'c> Check<'c> {
+    pub(super) fn new(path: &'c Path, connection: &'c Connection, study: &'c Study) -> Self {
+        Check { path, connection, study, chunk: 0, numbers: Vec::new(), last: None }
+    }
+
+    /// The next trial and its digest.
+    pub(super) fn add(&mut self, trial: &Trial, digest: Digest) -> Result<()> {
+        if trial.number / CHUNK != self.chunk {
+            self.close()?;
+            self.chunk += 1;
+        }
+        record(trial, &mut self.numbers);
+        self.last = Some(digest);
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<()> {
+        let Some(last) = self.last.take() else { return Ok(()) };
+        let stored = stored(self.connection, self.study.key, self.chunk).map_err(|e| wrap(self.path, e))?;
+        let own = digest(self.chunk, &self.numbers, &last);
+        let same = stored.is_some_and(|(numbers, digest)| numbers == self.numbers && digest[..] == own[..]);
+        self.numbers.clear();
+        if same { Ok(()) } else { Err(damaged(self.path, self.study, self.chunk)) }
+    }
+
+    /// There are no more trials.
+    pub(super) fn end(mut self) -> Result<()> {
+        self.close()?;
+        let sql = "SELECT count(*) FROM ranks WHERE study = ?1";
+        let chunks = self.connection.query_row(sql, [self.study.key], |row| row.get::<_, i64>(0));
+        let expected = self.study.trials.div_ceil(CHUNK);
+        match chunks.map_err(|e| wrap(self.path, e))? {
+            chunks if u64::try_from(chunks) == Ok(expected) => Ok(()),
+            _ => Err(damaged(self.path, self.study, expected)),
+        }
+    }
 }

@@ -1,17 +1,17 @@
 //! Bringing what is intact of a damaged store into a new one.
 //!
-//! A trial counts as intact if its digest follows from the one stored before it. Those from the first on without a gap
-//! stay the study, which the same command continues; those behind a gap become a study of their own, `NAME-salvaged`. The
-//! damaged file is kept aside as it was. Where even the first page is gone, that of a new store stands in for it: the
-//! schema is known, and digests tell whether what is read through it is ours.
+//! Trials from the first on without a gap stay the study, which the same command continues; those behind a gap become a
+//! study of their own, `NAME-salvaged`. The damaged file is kept aside as it was. Nobody else may use the store meanwhile.
 
 use super::merge::Content;
-use super::open::{beside, wrap};
-use super::{Evaluation, Measurement, Store, Study, Trial};
+use super::open::{PATIENCE, beside, is_ours};
+use super::salvage::{self, Found};
+use super::{Store, lease};
 use crate::error::{Error, Result};
-use rusqlite::{Connection, params};
-use std::fs;
+use rusqlite::{Connection, ErrorCode};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What was saved of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,68 +35,91 @@ pub struct Recovered {
     pub lost: u64,
 }
 
-/// Bytes of a page.
-const PAGE: usize = 4096;
-/// Numbers looked for behind the last trial found, where the file does not say how many there are.
-const BEYOND: i64 = 10_000;
-
-/// A study as far as it can be read.
-struct Found {
-    study: Study,
-    kept: Vec<Trial>,
-    salvaged: Vec<Trial>,
-    evaluations: Vec<Evaluation>,
-    measurements: Vec<Measurement>,
-    lost: u64,
-}
-
-/// Puts a sound store in place of a damaged one; nothing if it is sound already.
+/// Puts a sound store in place of a damaged one; nothing if it is sound already. A store that a process uses is refused, and
+/// so is a database of another program.
 pub fn repair(path: &Path) -> Result<Option<Repaired>> {
     match Store::read(path).and_then(|store| store.verify()) {
         Ok(_) => return Ok(None),
-        Err(error @ (Error::Read { .. } | Error::StoreVersion { .. })) => return Err(error),
-        Err(_) => {}
+        Err(Error::Corrupt { .. }) => {}
+        // The number that says whose file it is may itself be damaged.
+        Err(Error::Foreign { .. }) if is_ours(path) => {}
+        Err(error) => return Err(error),
     }
+    lease::refuse_living(path)?;
+    let lock = Lock::take(path)?;
     let failed = |source: std::io::Error| Error::read(path, source);
     let aside = (1..).map(|n| beside(path, &format!(".damaged-{n}"))).find(|path| !path.exists());
     let aside = aside.expect("some number is free");
-    let log = beside(path, "-wal");
-    fs::copy(path, &aside).map_err(failed)?;
-    if log.exists() {
-        fs::copy(&log, beside(&aside, "-wal")).map_err(failed)?;
-    }
-    // Looking at a file changes it: what is kept aside stays as it was.
-    let work = Scratch(beside(path, &format!(".look-{}", std::process::id())));
+    lock.copy(path, &aside).map_err(failed)?;
     let fresh = Scratch(beside(path, &format!(".repaired-{}", std::process::id())));
-    work.copy(&aside).map_err(failed)?;
-    let mut found = look(&work.0);
-    if found.iter().all(|found| found.kept.is_empty() && found.salvaged.is_empty()) {
-        work.copy(&aside).map_err(failed)?;
-        replace_first_page(&work.0, &fresh).map_err(failed)?;
-        found = look(&work.0);
-    }
-    if found.is_empty() {
-        for side in ["", "-wal"] {
-            let _ = fs::remove_file(beside(&aside, side));
+    let done = salvage::look(path, &aside, &fresh).map_err(failed).and_then(|found| match found.is_empty() {
+        true => Err(Error::Store { path: path.into(), reason: "holds nothing that is intact".into() }),
+        false => write(&fresh.0, found),
+    });
+    let studies = match done {
+        Ok(studies) => studies,
+        Err(error) => {
+            for side in ["", "-wal"] {
+                let _ = fs::remove_file(beside(&aside, side));
+            }
+            return Err(error);
         }
-        return Err(Error::Store { path: path.into(), reason: "holds nothing that is intact".into() });
-    }
-    let studies = write(&fresh.0, found)?;
+    };
+    // Windows does not replace a file that is open.
+    let lock = Some(lock).filter(|_| !cfg!(windows));
     // A log of the old file must never meet the new one.
     for side in ["-wal", "-shm"] {
         let _ = fs::remove_file(beside(path, side));
     }
     fs::rename(&fresh.0, path).map_err(failed)?;
+    drop(lock);
     Ok(Some(Repaired { aside, studies }))
+}
+
+/// The only use of a store, as far as it can be locked: where not even its first page can be read, nobody else can read it
+/// either.
+struct Lock {
+    _connection: Connection,
+    /// Closing a file gives up all locks that this process has on it, so it stays open as long as they are needed.
+    file: File,
+}
+
+impl Lock {
+    fn take(path: &Path) -> Result<Self> {
+        let fail = |e| super::open::wrap(path, e);
+        let file = File::open(path).map_err(|source| Error::read(path, source))?;
+        let connection = Connection::open(path).map_err(fail)?;
+        connection.busy_timeout(PATIENCE.min(Duration::from_secs(2))).map_err(fail)?;
+        let locked = connection
+            .pragma_update(None, "locking_mode", "exclusive")
+            .and_then(|()| connection.execute_batch("BEGIN EXCLUSIVE"));
+        match locked.as_ref().err().and_then(rusqlite::Error::sqlite_error_code) {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                let reason = "is in use by another process: end it and repair the store then";
+                Err(Error::Store { path: path.into(), reason: reason.into() })
+            }
+            _ => Ok(Lock { _connection: connection, file }),
+        }
+    }
+
+    /// Copies the file as it is, with its log.
+    fn copy(&self, path: &Path, to: &Path) -> std::io::Result<()> {
+        std::io::copy(&mut &self.file, &mut File::create_new(to)?)?;
+        copy_log(path, to)
+    }
+}
+
+fn copy_log(from: &Path, to: &Path) -> std::io::Result<()> {
+    let log = beside(from, "-wal");
+    if log.exists() { fs::copy(log, beside(to, "-wal")).map(drop) } else { Ok(()) }
 }
 
 /// Writes what was found into a new store, and checks it.
 fn write(path: &Path, found: Vec<Found>) -> Result<Vec<Recovered>> {
     let mut store = Store::open(path)?;
-    let fail = |e| wrap(path, e);
     let names: Vec<String> = found.iter().map(|found| found.study.name.clone()).collect();
     let mut recovered = Vec::new();
-    for Found { mut study, kept, mut salvaged, evaluations, measurements, lost } in found {
+    for Found { mut study, kept, mut salvaged, evaluations, measurements, answer, lost } in found {
         let name = study.name.clone();
         recovered.push(Recovered {
             name: name.clone(),
@@ -104,11 +127,13 @@ fn write(path: &Path, found: Vec<Found>) -> Result<Vec<Recovered>> {
             salvaged: salvaged.len() as u64,
             lost,
         });
-        if lost > 0 || !salvaged.is_empty() {
-            study.stopped = None;
-        }
-        let content = Content { trials: &kept, evaluations: &evaluations, measurements: &measurements };
-        store.write(&study, None, &content).map_err(fail)?;
+        let content = Content {
+            trials: &kept,
+            evaluations: &evaluations,
+            measurements: &measurements,
+            answer: answer.as_ref(),
+        };
+        store.write(&study, None, &content)?;
         if !salvaged.is_empty() {
             study.config["salvaged"] = true.into();
             study.stopped = Some("salvaged".to_owned());
@@ -120,125 +145,24 @@ fn write(path: &Path, found: Vec<Found>) -> Result<Vec<Recovered>> {
                 trial.number = number as u64;
             }
             let content = Content { trials: &salvaged, ..Content::default() };
-            store.write(&study, None, &content).map_err(fail)?;
+            store.write(&study, None, &content)?;
         }
     }
     store.verify()?;
     Ok(recovered)
 }
 
-/// Everything intact in a file that may be damaged anywhere.
-fn look(path: &Path) -> Vec<Found> {
-    let Ok(connection) = Connection::open(path) else { return Vec::new() };
-    let mut found = Vec::new();
-    // From both ends, so that a gap does not hide what lies behind it.
-    for order in ["ASC", "DESC"] {
-        let sql = format!(
-            "SELECT id, name, config, provenance, stopped, rejected FROM studies ORDER BY id {order}"
-        );
-        let Ok(mut statement) = connection.prepare(&sql) else { return Vec::new() };
-        let Ok(mut rows) = statement.query([]) else { return Vec::new() };
-        while let Ok(Some(row)) = rows.next() {
-            if let Some(study) = study(row)
-                && found.iter().all(|known: &Study| known.key != study.key && known.name != study.name)
-            {
-                found.push(study);
-            }
-        }
-    }
-    found.sort_by_key(|study| study.key);
-    found.into_iter().map(|study| trials(&connection, study)).collect()
-}
-
-fn study(row: &rusqlite::Row) -> Option<Study> {
-    let json = |column: usize| serde_json::from_str(&row.get::<_, String>(column).ok()?).ok();
-    Some(Study {
-        key: row.get(0).ok()?,
-        name: row.get(1).ok()?,
-        config: json(2)?,
-        provenance: json(3).unwrap_or_default(),
-        stopped: row.get(4).ok().flatten(),
-        rejected: row.get::<_, i64>(5).map_or(0, |n| n.max(0) as u64),
-        trials: 0,
-    })
-}
-
-fn trials(connection: &Connection, study: Study) -> Found {
-    let one =
-        |sql: &str| connection.query_row(sql, [study.key], |row| row.get::<_, Option<i64>>(0)).ok().flatten();
-    let said = one("SELECT max(number) + 1 FROM trials WHERE study = ?1")
-        .max(one("SELECT max(chunk) * 1024 + 1 FROM ranks WHERE study = ?1"));
-    let (mut kept, mut salvaged) = (Vec::new(), Vec::new());
-    // The number that comes next, and the digest that it must follow from, where that is known.
-    let (mut next, mut previous) = (0_i64, Some(study.first_digest()));
-    let mut last = -1;
-    while next < said.unwrap_or(last + 1 + BEYOND) {
-        let sql = "SELECT number, id, genes, objectives, scores, numbers, seconds, digest
-                   FROM trials WHERE study = ?1 AND number >= ?2 ORDER BY number";
-        let Ok(mut statement) = connection.prepare_cached(sql) else { break };
-        let Ok(mut rows) = statement.query(params![study.key, next]) else { break };
-        while let Ok(Some(row)) = rows.next() {
-            let Ok(number) = row.get::<_, i64>(0) else { break };
-            if number < next {
-                break;
-            }
-            if number != next {
-                previous = None;
-            }
-            let stored = row.get::<_, Vec<u8>>(7).ok().and_then(|digest| <[u8; 32]>::try_from(digest).ok());
-            let trial = Trial::read(row).ok().and_then(|(trial, _)| trial);
-            match trial.zip(previous).filter(|(trial, previous)| Some(trial.digest(previous)) == stored) {
-                Some((trial, _)) if trial.number == kept.len() as u64 => kept.push(trial),
-                Some((trial, _)) => salvaged.push(trial),
-                None => {}
-            }
-            (next, previous, last) = (number + 1, stored, number);
-        }
-        // What comes next cannot be read: the trial after it cannot be checked.
-        (next, previous) = (next + 1, None);
-    }
-    let total = said.unwrap_or(last + 1).max(0) as u64;
-    let lost = total.saturating_sub((kept.len() + salvaged.len()) as u64);
-    let whole = Study { trials: kept.len() as u64, ..study };
-    let evaluations = super::evaluation::intact(connection, &whole);
-    let measurements = super::measurement::intact(connection, &whole);
-    Found { study: whole, kept, salvaged, evaluations, measurements, lost }
-}
-
-/// Gives a file the first page of a new store, with its own length.
-fn replace_first_page(path: &Path, fresh: &Scratch) -> std::io::Result<()> {
-    drop(Store::open(&fresh.0).map_err(std::io::Error::other)?);
-    let page = fs::read(&fresh.0)?;
-    fresh.remove();
-    let mut bytes = fs::read(path)?;
-    if page.len() < PAGE || bytes.len() < PAGE {
-        return Ok(());
-    }
-    bytes[..PAGE].copy_from_slice(&page[..PAGE]);
-    // Pages of the file, and pages that are free.
-    let pages = (bytes.len() / PAGE) as u32;
-    bytes[28..32].copy_from_slice(&pages.to_be_bytes());
-    bytes[32..40].fill(0);
-    bytes.truncate(pages as usize * PAGE);
-    let _ = fs::remove_file(beside(path, "-wal"));
-    fs::write(path, bytes)
-}
-
 /// A file that is gone when dropped, with what SQLite puts beside it.
-struct Scratch(PathBuf);
+pub(super) struct Scratch(pub(super) PathBuf);
 
 impl Scratch {
-    fn copy(&self, from: &Path) -> std::io::Result<()> {
+    pub(super) fn copy(&self, from: &Path) -> std::io::Result<()> {
         self.remove();
         fs::copy(from, &self.0)?;
-        let log = beside(from, "-wal");
-        if log.exists() {
-            fs::copy(log, beside(&self.0, "-wal"))?;
-        }
-        Ok(())
+        copy_log(from, &self.0)
     }
 
-    fn remove(&self) {
+    pub(super) fn remove(&self) {
         for side in ["", "-wal", "-shm"] {
             let _ = fs::remove_file(beside(&self.0, side));
         }

@@ -107,8 +107,16 @@ impl Trial {
         *hasher.finalize().as_bytes()
     }
 
+    /// The columns that [`read`](Self::read) needs, in their order.
+    pub(super) fn columns(layout: Layout) -> &'static str {
+        match layout {
+            Layout::Sealed => "number, id, genes, objectives, scores, numbers, seconds, digest, seal",
+            Layout::Unsealed => "number, id, genes, objectives, scores, numbers, seconds, digest",
+        }
+    }
+
     /// The trial of a row and its stored digest; no trial if the columns contradict each other.
-    pub(super) fn read(row: &rusqlite::Row) -> rusqlite::Result<(Option<Self>, Vec<u8>)> {
+    pub(super) fn read(row: &rusqlite::Row, layout: Layout) -> rusqlite::Result<(Option<Self>, Vec<u8>)> {
         let number = row.get::<_, i64>(0)?;
         let (objectives, scores, numbers) =
             (row.get::<_, Vec<u8>>(3)?, row.get::<_, String>(4)?, row.get::<_, Vec<u8>>(5)?);
@@ -122,8 +130,30 @@ impl Trial {
             scores,
             seconds,
         });
-        Ok((trial, row.get(7)?))
+        let digest: Vec<u8> = row.get(7)?;
+        let sealed = match layout {
+            Layout::Sealed => row.get::<_, Vec<u8>>(8)? == seal(&digest, seconds, ""),
+            Layout::Unsealed => true,
+        };
+        Ok((trial.filter(|_| sealed), digest))
     }
+}
+
+/// Whether rows carry a seal beside their digest, which they do from the fourth schema on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    Sealed,
+    Unsealed,
+}
+
+/// The seal of a row: a short hash of its digest and of what that leaves out.
+pub(super) fn seal(digest: &[u8], seconds: f64, message: &str) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    // SQLite stores minus zero as zero.
+    hasher.update(digest).update(&(seconds + 0.0).to_le_bytes()).update(message.as_bytes());
+    let mut seal = [0; 16];
+    hasher.finalize_xof().fill(&mut seal);
+    seal
 }
 
 fn bytes(numbers: &[f64]) -> Vec<u8> {

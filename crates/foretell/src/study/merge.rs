@@ -6,8 +6,10 @@ use crate::error::Result;
 use crate::score::Options;
 use crate::store::{Merged, Store};
 
-/// Takes over every study of other stores, unites shards, and decides what each study found.
+/// Takes over every study of other stores, unites shards, and decides what each study found. Nothing is written unless all
+/// other stores are intact.
 pub fn merge(into: &mut Store, from: &[Store], options: impl Fn() -> Options) -> Result<Vec<Merged>> {
+    from.iter().try_for_each(|other| other.verify().map(drop))?;
     let mut done: Vec<Merged> = Vec::new();
     for other in from {
         for merged in into.merge(other)? {
