@@ -50,14 +50,18 @@ impl Failed<'_> {
     fn advice(&self, error: &Error) -> Option<String> {
         let store = || self.has("store").then(|| "--store names another file".to_owned());
         match error {
-            Error::Busy { .. } if self.has("name") => Some("--name sets the name".to_owned()),
+            Error::Busy { study, .. } => {
+                let name = if self.has("name") { "--name sets the name; " } else { "" };
+                let unlock = format!("if that process no longer runs, foretell studies unlock {study} frees the study");
+                Some(format!("{name}{unlock}"))
+            }
             Error::Corrupt { path, .. } => {
                 Some(format!("foretell repair {} copies what is intact into a new store", path.display()))
             }
             Error::Exists { .. } if self.has("force") => Some("--force replaces it".to_owned()),
             Error::Interrupted { .. } => Some("the same command resumes it".to_owned()),
             Error::Read { path, .. } if *path == studies::path(self.store) => store(),
-            Error::Store { .. } | Error::StoreVersion { .. } => store(),
+            Error::Store { .. } | Error::Foreign { .. } | Error::StoreVersion { .. } => store(),
             Error::Unknown { what: "benchmark", .. } => Some(
                 "others are read from a folder (--data FOLDER or FORETELL_BENCHMARKS; see foretell benchmark path) \
                  with one folder per benchmark, each with architectures.jsonl"

@@ -23,14 +23,14 @@ pub fn run(args: &Report, json: bool) -> Result<()> {
     }
     let page = args.output.clone().unwrap_or_else(|| file_name(&args.study).into());
     let random = Baseline::of(&store, &view.study)?;
-    let (trials, hash) = (store.trials(&view.study)?.0, store.hash(&view.study)?);
+    let hash = store.hash(&view.study)?;
     let verification = args.verification.as_deref().map(crate::verify::read).transpose()?;
     if let Some(other) = verification.as_ref().filter(|other| other.study != args.study) {
         let message = format!("belongs to study '{}'", other.study);
         return Err(Error::option("--verification", message));
     }
     let evidence = crate::search::evidence(&view, None)?;
-    let report = report::write(&view, &trials, &hash, &random, verification.as_ref(), &evidence)?;
+    let report = report::write(&view, &hash, &random, verification.as_ref(), &evidence)?;
     let mut files = vec![(page, report.html)];
     if let Some(folder) = &args.svg {
         fs::create_dir_all(folder).map_err(|source| Error::write(folder.clone(), source))?;

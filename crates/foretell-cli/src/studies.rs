@@ -1,6 +1,8 @@
 //! `foretell studies`, `show`, `best`, `front`, `verify-store`, `repair`, `merge`: the content of a store.
 
-use crate::args::{Best, DeleteStudy, Front, Merge, Repair, Shown, StoreArgs, Studies, StudiesCommand};
+use crate::args::{
+    Best, DeleteStudy, Front, Merge, Repair, Shown, StoreArgs, Studies, StudiesCommand, UnlockStudy,
+};
 use crate::output::{self, grouped, number, short};
 use foretell::architecture::{Architecture, Counter};
 use foretell::catalogue;
@@ -144,17 +146,39 @@ pub fn run(args: &Studies, json: bool) -> Result<()> {
     match &args.command {
         None => list(args.store.as_deref(), json),
         Some(StudiesCommand::Delete(delete)) => self::delete(delete, args.store.as_deref(), json),
+        Some(StudiesCommand::Unlock(unlock)) => self::unlock(unlock, args.store.as_deref(), json),
     }
+}
+
+/// The study of this name. The store is opened to read: one that does not exist must not be created.
+fn find(path: &Path, name: &str) -> Result<store::Study> {
+    let studies = Store::read(path)?.studies()?;
+    let study = studies.iter().find(|study| study.name == name).cloned();
+    study.ok_or_else(|| catalogue::unknown("study", name, studies.iter().map(|study| study.name.as_str())))
+}
+
+fn unlock(args: &UnlockStudy, store: Option<&Path>, json: bool) -> Result<()> {
+    let path = path(store);
+    let study = find(&path, &args.name)?;
+    let holder = Store::open(&path)?.unlock(&study)?;
+    if json {
+        let holder = holder.map(|holder| json!({"pid": holder.pid, "host": holder.host}));
+        output::line(json!({"study": study.name, "unlocked": holder.is_some(), "holder": holder}));
+        return Ok(());
+    }
+    output::line(match holder {
+        Some(holder) => format!(
+            "unlocked study '{}', which process {} on {} held; if it still runs, it stops at its next write",
+            study.name, holder.pid, holder.host
+        ),
+        None => format!("study '{}' is not locked", study.name),
+    });
+    Ok(())
 }
 
 fn delete(args: &DeleteStudy, store: Option<&Path>, json: bool) -> Result<()> {
     let path = path(store);
-    // Opened to read first: deleting from a store that does not exist must not create it.
-    let studies = Store::read(&path)?.studies()?;
-    let study = studies.iter().find(|study| study.name == args.name);
-    let study = study.ok_or_else(|| {
-        catalogue::unknown("study", &args.name, studies.iter().map(|study| study.name.as_str()))
-    })?;
+    let study = find(&path, &args.name)?;
     let what =
         format!("study '{}' with {} candidates from {}", study.name, grouped(study.trials), path.display());
     if !args.yes && !confirmed(&what)? {

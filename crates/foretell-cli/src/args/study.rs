@@ -23,6 +23,18 @@ pub struct Studies {
 pub enum StudiesCommand {
     /// Delete a study with its trials, evaluations, measurements and answer.
     Delete(DeleteStudy),
+    /// Free a study whose search no longer runs but still counts as running.
+    ///
+    /// A search on this machine that was killed is noticed by itself. Use this where a machine or container is gone and the
+    /// study is still reported as being written. A search that runs after all stops at its next write; what it stored is
+    /// kept.
+    Unlock(UnlockStudy),
+}
+
+#[derive(Args)]
+pub struct UnlockStudy {
+    /// Name of a study; see foretell studies.
+    pub name: String,
 }
 
 #[derive(Args)]

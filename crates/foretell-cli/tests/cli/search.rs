@@ -325,6 +325,44 @@ fn stores_are_merged_and_repaired() {
     folder.fails("repair nothing.db", 1, "nothing.db");
 }
 
+/// Jobs of a cluster that start at once with a store that is not there yet.
+#[test]
+fn four_searches_create_one_store() {
+    let folder = Folder::new();
+    for round in 0..4 {
+        let start = |seed: u32| {
+            folder.command(&format!("search --algorithm random --budget 5 --seed {seed} --store {round}.db")).spawn()
+        };
+        let searches: Vec<_> = (0..4).map(start).collect();
+        for search in searches {
+            let output = search.unwrap().wait_with_output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        assert!(folder.ok(&format!("verify-store --store {round}.db")).contains("4 studies, 20 candidates"));
+    }
+}
+
+/// A study whose machine is gone is freed by hand; a search that still runs stops and loses nothing.
+#[test]
+fn a_study_is_unlocked_by_hand() {
+    let folder = Folder::new();
+    let search = "search --algorithm random[batch=5] --proxy dss++ --budget 100000 --name long";
+    let child = folder.command(search).spawn().unwrap();
+    let start = Instant::now();
+    while !String::from_utf8_lossy(&folder.run("studies unlock long").stdout).contains("which process") {
+        assert!(start.elapsed() < Duration::from_secs(30), "the search holds no study");
+    }
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("taken over"), "{error}");
+    folder.ok("verify-store");
+    assert!(folder.ok("studies unlock long").contains("is not locked"));
+    folder.fails("studies unlock lang", 2, "did you mean 'long'");
+    folder.fails("studies unlock a --store nothing.db", 1, "nothing.db");
+    assert!(!folder.0.join("nothing.db").exists());
+}
+
 /// A disk that fills up, and one that cannot be written.
 #[cfg(target_os = "linux")]
 #[test]

@@ -51,9 +51,9 @@ fn columns(subject: &Subject) -> (Vec<Column>, Vec<Column>) {
     let count = |of: &dyn Fn(usize) -> u64| trials.iter().map(|trial| of(*trial) as f64).collect();
     let mut scores: Vec<Column> = Vec::new();
     let mut others: Vec<Column> = vec![
-        ("parameters".into(), count(&|trial| subject.params(trial))),
-        ("multiply-adds".into(), count(&|trial| subject.flops(trial))),
-        ("layers".into(), count(&|trial| subject.depth(trial))),
+        ("parameters".into(), count(&|trial| subject.counts(trial).params)),
+        ("multiply-adds".into(), count(&|trial| subject.counts(trial).flops)),
+        ("layers".into(), count(&|trial| subject.counts(trial).depth)),
     ];
     for (place, kind) in subject.objectives.iter().enumerate() {
         match kind {

@@ -3,25 +3,27 @@
 use super::Subject;
 use super::chart::{Chart, Mark, Plot, Point, Scale};
 use super::text::grouped;
+use crate::error::Result;
 use crate::rank;
 use crate::study::Objective;
 
 /// The chart and its caption.
-pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
+pub(super) fn chart(subject: &Subject) -> Result<Option<(Chart, String)>> {
     let several = subject.objectives.len() > 1;
     let trials = &subject.order;
     // One objective is drawn against the size; of several, the first two are drawn.
     let (x_name, x): (String, Vec<f64>) = if several {
         (subject.axis(1), trials.iter().map(|trial| subject.shown(*trial, 1)).collect())
     } else if subject.objectives[0] == Objective::Params {
-        ("multiply-adds".into(), trials.iter().map(|trial| subject.flops(*trial) as f64).collect())
+        ("multiply-adds".into(), trials.iter().map(|trial| subject.counts(*trial).flops as f64).collect())
     } else {
-        ("parameters".into(), trials.iter().map(|trial| subject.params(*trial) as f64).collect())
+        ("parameters".into(), trials.iter().map(|trial| subject.counts(*trial).params as f64).collect())
     };
     let y: Vec<f64> = trials.iter().map(|trial| subject.shown(*trial, 0)).collect();
-    let mut plot =
-        Plot::new(Scale::of(x.iter().copied())?, Scale::of(y.iter().copied())?, [&x_name, &subject.axis(0)]);
-    let mut place_of = vec![None; subject.trials.len()];
+    let scales = Scale::of(x.iter().copied()).zip(Scale::of(y.iter().copied()));
+    let Some((x_scale, y_scale)) = scales else { return Ok(None) };
+    let mut plot = Plot::new(x_scale, y_scale, [&x_name, &subject.axis(0)]);
+    let mut place_of = vec![None; subject.view.trials];
     trials.iter().enumerate().for_each(|(place, trial)| place_of[*trial] = Some(place));
     let place = |trial: usize| place_of[trial];
     let mut front: Vec<usize> = if several {
@@ -43,7 +45,7 @@ pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
             x: places[*i].0,
             y: places[*i].1,
             class: "",
-            title: subject.title(trials[rest[*i]]),
+            title: subject.title(trials[rest[*i]])?,
         });
     }
     if subject.objectives.len() <= 2 {
@@ -53,11 +55,12 @@ pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
     let mut marked = front.clone();
     marked.dedup_by_key(|place| (x[*place].to_bits(), y[*place].to_bits()));
     for place in &marked {
-        plot.point(&Point { x: x[*place], y: y[*place], class: "on", title: subject.title(trials[*place]) });
+        let title = subject.title(trials[*place])?;
+        plot.point(&Point { x: x[*place], y: y[*place], class: "on", title });
     }
     if let Some(winner) = subject.winner().and_then(place) {
         if !on.contains(&winner) {
-            let title = subject.title(trials[winner]);
+            let title = subject.title(trials[winner])?;
             plot.point(&Point { x: x[winner], y: y[winner], class: "on", title });
         }
         plot.ring(x[winner], y[winner], "winner");
@@ -94,5 +97,5 @@ pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
         "{} against {x_name}. {caption} Arrow keys move along the highlighted points.",
         subject.axis(0)
     );
-    Some((plot.chart(label), caption))
+    Ok(Some((plot.chart(label), caption)))
 }

@@ -3,10 +3,9 @@
 use super::Subject;
 use super::chart::{Chart, Mark, Plot, Point, Scale};
 use super::text::grouped;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rank;
-use crate::store::Trial;
-use crate::study::Baseline;
+use crate::study::{Baseline, Leaderboard};
 
 /// Points along the curve of a front at which its volume is computed.
 const STOPS: usize = 60;
@@ -17,11 +16,14 @@ type Stop = (u64, f64, Option<usize>);
 /// The chart and its caption.
 pub(super) fn chart(subject: &Subject) -> Result<Option<(Chart, String)>> {
     // Scores that rank within a set must be ranked within one set: that of both searches.
-    let mut union: Vec<Trial> = subject.trials.to_vec();
-    union.extend(subject.random.trials().into_iter().flatten().cloned());
-    let leaderboard = super::leaderboard(subject.objectives, &union)?;
+    let mut union = subject.view.ranks()?;
+    let count = union.len();
+    if let Some(draws) = subject.random.draws() {
+        union.append(&draws.ranks()?).ok_or_else(|| Error::data("trials", "are not of one study"))?;
+    }
+    let leaderboard = Leaderboard::new(subject.objectives, &union)?;
     let values: Vec<Option<Vec<f64>>> = (0..union.len()).map(|trial| leaderboard.values(trial)).collect();
-    let (own, random) = values.split_at(subject.trials.len());
+    let (own, random) = values.split_at(count);
     let several = subject.objectives.len() > 1;
     let curve = |some: &[Option<Vec<f64>>]| if several { volumes(some, &values) } else { bests(some) };
     let sign = if several { 1.0 } else { subject.sign(0) / subject.unit(0) };
@@ -34,24 +36,32 @@ pub(super) fn chart(subject: &Subject) -> Result<Option<(Chart, String)>> {
     } else {
         format!("best {} so far", subject.axis(0))
     };
-    let most = subject.trials.len().max(random.len()) as f64;
+    let most = count.max(random.len()) as f64;
     let mut plot = Plot::new(Scale::counting(most), y, ["candidates scored (log scale)", &name]);
-    let words = |of: &str, stop: &Stop, trials: &[Trial]| match stop.2 {
-        Some(trial) => format!("{of}, new best\n{}", subject.title_of(&trials[trial], stop.1)),
-        None => format!("{of}, after {} candidates\ncovers {:.3} of the box", grouped(stop.0), stop.1),
+    let words = |of: &str, stop: &Stop, own: bool| {
+        let Some(trial) = stop.2 else {
+            return Ok(format!(
+                "{of}, after {} candidates\ncovers {:.3} of the box",
+                grouped(stop.0),
+                stop.1
+            ));
+        };
+        let trial = match subject.random.draws() {
+            Some(draws) if !own => draws.trial(trial)?,
+            _ => subject.view.trial(trial)?,
+        };
+        Ok::<_, Error>(format!("{of}, new best\n{}", subject.title_of(&trial, stop.1)))
     };
-    let kinds = [
-        ("b", "low", "random search", &union[subject.trials.len()..]),
-        ("a", "on", "this search", subject.trials),
-    ];
-    for ((line, class, of, trials), curve) in kinds.into_iter().zip(curves.iter().rev()) {
+    let kinds =
+        [("b", "low", "random search", random.len(), false), ("a", "on", "this search", count, true)];
+    for ((line, class, of, trials, own), curve) in kinds.into_iter().zip(curves.iter().rev()) {
         plot.steps(
             &curve.iter().map(|stop| (stop.0 as f64, stop.1)).collect::<Vec<_>>(),
             line,
-            trials.len() as f64 == most,
+            trials as f64 == most,
         );
         for stop in curve {
-            plot.point(&Point { x: stop.0 as f64, y: stop.1, class, title: words(of, stop, trials) });
+            plot.point(&Point { x: stop.0 as f64, y: stop.1, class, title: words(of, stop, own)? });
         }
     }
     plot.legend(if random.is_empty() {
@@ -79,13 +89,13 @@ fn caption(subject: &Subject, [own, random]: [Option<String>; 2]) -> String {
     ended
         + &match subject.random {
             Baseline::Itself => "This study is a random search itself.".to_owned(),
-            Baseline::Drawn(trials) => format!(
+            Baseline::Drawn(draws) => format!(
                 "Random search: {} candidates drawn for this report inside the same limits, with the same seed.",
-                grouped(trials.len() as u64)
+                grouped(draws.len() as u64)
             ),
-            Baseline::Stored { name, trials } => format!(
+            Baseline::Stored { name, draws } => format!(
                 "Random search: the first {} candidates of study '{name}' in the same store.",
-                grouped(trials.len() as u64)
+                grouped(draws.len() as u64)
             ),
             Baseline::Absent => format!(
                 "Scoring a candidate takes a pass through a network, so no random search was made for this report. To add one, \

@@ -3,6 +3,7 @@
 use super::Subject;
 use super::markup::{Cell, Row, note, table, warning};
 use super::text::{bytes, grouped, milliseconds, percent};
+use crate::error::Result;
 use crate::latency::Phase;
 use crate::space::Bound;
 use crate::store::Measurement;
@@ -36,11 +37,11 @@ fn kept(keeps: bool) -> Cell {
 
 impl Subject<'_> {
     /// Every limit, the latency models behind them and what was measured; nothing where nothing is limited or timed.
-    pub(super) fn limits(&self) -> Option<String> {
-        let rows = self.limit_rows();
+    pub(super) fn limits(&self) -> Result<Option<String>> {
+        let rows = self.limit_rows()?;
         let models = &self.view.answer.latency;
         if rows.is_empty() && models.is_empty() {
-            return None;
+            return Ok(None);
         }
         let mut html = String::new();
         if !rows.is_empty() {
@@ -58,13 +59,14 @@ impl Subject<'_> {
             ));
         }
         models.iter().for_each(|model| html += &self.model(model));
-        Some(html)
+        Ok(Some(html))
     }
 
     /// A row for each limit.
-    fn limit_rows(&self) -> Vec<Row> {
+    fn limit_rows(&self) -> Result<Vec<Row>> {
         let settings = &self.view.settings;
-        let own = self.presented().map(|trial| &self.candidate(trial).architecture);
+        let own = self.presented().map(|trial| self.candidate(trial)).transpose()?;
+        let own = own.as_ref().map(|own| &own.architecture);
         let timed = !settings.latency_limits().is_empty();
         let mut rows = Vec::new();
         let mut counted = |name: &str, bound: Bound, value: Option<u64>, text: &dyn Fn(u64) -> String| {
@@ -103,7 +105,7 @@ impl Subject<'_> {
                 value.map_or(Cell::Text("–".to_owned()), |value| kept(value <= limit)),
             ])
         }));
-        rows
+        Ok(rows)
     }
 
     /// How well a latency model predicts, and the candidates that were measured.

@@ -26,8 +26,9 @@ use crate::architecture::{Architecture, Counter};
 use crate::benchmark::Evidence;
 use crate::error::{Error, Result};
 use crate::space::{self, Space};
-use crate::store::{Ranks, Study, Trial};
+use crate::store::{Study, Trial};
 use crate::study::{Baseline, Leaderboard, Objective, Verification, View};
+use outcomes::Failures;
 use std::sync::Arc;
 use text::{grouped, number, short, significant};
 
@@ -43,21 +44,26 @@ pub struct Report {
     pub charts: Vec<(&'static str, String)>,
 }
 
-/// A candidate that did not fail, with its counts.
+/// A candidate.
 struct Candidate {
+    id: String,
     architecture: Architecture,
+}
+
+/// The counts of a candidate.
+#[derive(Clone, Copy)]
+struct Counts {
     params: u64,
     flops: u64,
     depth: u64,
 }
 
-/// A study with all that follows from its trials.
+/// A study with all that follows from its trials. These are read one by one; only their counts are kept.
 struct Subject<'a> {
     view: &'a View<'a>,
     study: &'a Study,
-    trials: &'a [Trial],
     hash: &'a str,
-    random: &'a Baseline,
+    random: &'a Baseline<'a>,
     verification: Option<&'a Verification>,
     evidence: &'a [(String, Vec<Evidence>)],
     objectives: &'a [Objective],
@@ -66,25 +72,28 @@ struct Subject<'a> {
     order: Vec<usize>,
     space: Arc<dyn Space>,
     /// By trial; none where the trial failed.
-    candidates: Vec<Option<Candidate>>,
+    counts: Vec<Option<Counts>>,
+    failures: Failures,
 }
 
-/// The report of a study: its trials, their hash, a random search to compare with, what training its best and random
-/// networks showed, and what each of its scores is worth on tables of trained networks.
+/// The report of a study: the hash of its trials, a random search to compare with, what training its best and random networks
+/// showed, and what each of its scores is worth on tables of trained networks.
 pub fn write(
     view: &View,
-    trials: &[Trial],
     hash: &str,
     random: &Baseline,
     verification: Option<&Verification>,
     evidence: &[(String, Vec<Evidence>)],
 ) -> Result<Report> {
-    let candidate = |trial: &Trial| trial.ok().then(|| Candidate::read(trial)).transpose();
-    let candidates = trials.iter().map(candidate).collect::<Result<_>>()?;
+    let (mut counts, mut failures) = (Vec::with_capacity(view.trials), Failures::default());
+    view.each_trial(&mut |trial| {
+        counts.push(trial.ok().then(|| Candidate::read(&trial)).transpose()?.map(|found| found.counts()));
+        failures.add(trial);
+        Ok(())
+    })?;
     let subject = Subject {
         view,
         study: &view.study,
-        trials,
         hash,
         random,
         verification,
@@ -93,17 +102,12 @@ pub fn write(
         leaderboard: &view.leaderboard,
         order: view.leaderboard.best(usize::MAX),
         space: view.settings.space.clone(),
-        candidates,
+        counts,
+        failures,
     };
     let mut charts = Vec::new();
     let html = subject.page(&mut charts)?;
     Ok(Report { html, charts: charts.into_iter().map(|(name, chart)| (name, chart.alone())).collect() })
-}
-
-/// The leaderboard of some trials among themselves.
-fn leaderboard(objectives: &[Objective], trials: &[Trial]) -> Result<Leaderboard> {
-    let ranks = Ranks::of(trials).ok_or_else(|| Error::data("trials", "are not of one study"))?;
-    Leaderboard::new(objectives, &ranks)
 }
 
 impl Candidate {
@@ -111,24 +115,22 @@ impl Candidate {
         let place = || format!("trial {}", trial.number);
         let genes = serde_json::from_str(&trial.genes).map_err(|e| Error::data(place(), e.to_string()))?;
         let architecture = space::read_architecture(&genes).map_err(|e| e.at(place()))?;
-        let (params, depth) = (architecture.params().total, architecture.depth());
-        let flops = architecture.flops(Counter::Exact).unwrap_or(0);
-        Ok(Candidate { architecture, params, flops, depth })
+        Ok(Candidate { id: trial.id.clone(), architecture })
+    }
+
+    fn counts(&self) -> Counts {
+        let flops = self.architecture.flops(Counter::Exact).unwrap_or(0);
+        Counts { params: self.architecture.params().total, flops, depth: self.architecture.depth() }
     }
 }
 
 impl Subject<'_> {
-    fn candidate(&self, trial: usize) -> &Candidate {
-        self.candidates[trial].as_ref().expect("only trials that succeeded are ranked")
+    fn candidate(&self, trial: usize) -> Result<Candidate> {
+        Candidate::read(&self.view.trial(trial)?)
     }
-    fn params(&self, trial: usize) -> u64 {
-        self.candidate(trial).params
-    }
-    fn flops(&self, trial: usize) -> u64 {
-        self.candidate(trial).flops
-    }
-    fn depth(&self, trial: usize) -> u64 {
-        self.candidate(trial).depth
+    /// The counts of a trial that is ranked; all are 0 for one that failed.
+    fn counts(&self, trial: usize) -> Counts {
+        self.counts.get(trial).copied().flatten().unwrap_or(Counts { params: 0, flops: 0, depth: 0 })
     }
 
     /// A cost is stored with its sign turned.
@@ -183,35 +185,36 @@ impl Subject<'_> {
     }
 
     /// What a mark of a trial says.
-    fn title(&self, trial: usize) -> String {
+    fn title(&self, trial: usize) -> Result<String> {
         let values = (0..self.objectives.len()).map(|place| {
             format!("{} {}", self.axis(place), self.value_text(place, self.shown(trial, place)))
         });
-        self.words(&self.trials[trial], self.candidate(trial), values.collect::<Vec<_>>().join("  "))
+        let values = values.collect::<Vec<_>>().join("  ");
+        Ok(self.words(trial as u64, &self.candidate(trial)?, &values))
     }
 
     /// The same for any trial, given its first value.
     fn title_of(&self, trial: &Trial, value: f64) -> String {
         let values = format!("{} {}", self.axis(0), self.value_text(0, value));
         match Candidate::read(trial) {
-            Ok(candidate) => self.words(trial, &candidate, values),
+            Ok(candidate) => self.words(trial.number, &candidate, &values),
             Err(_) => format!("trial {}  {}\n{values}", trial.number, trial.id),
         }
     }
 
-    fn words(&self, trial: &Trial, candidate: &Candidate, values: String) -> String {
+    fn words(&self, number: u64, candidate: &Candidate, values: &str) -> String {
+        let counts = candidate.counts();
         format!(
-            "trial {}  {}\n{values}\n{} parameters  {} multiply-adds\n{}",
-            trial.number,
-            trial.id,
-            grouped(candidate.params),
-            short(candidate.flops),
+            "trial {number}  {}\n{values}\n{} parameters  {} multiply-adds\n{}",
+            candidate.id,
+            grouped(counts.params),
+            short(counts.flops),
             text::gene_lines(&self.space.write(&candidate.architecture))
         )
     }
 
-    /// The genes of a trial on one line.
-    fn genes(&self, trial: usize) -> String {
-        text::genes(&self.space.write(&self.candidate(trial).architecture))
+    /// The genes of a candidate on one line.
+    fn genes(&self, candidate: &Candidate) -> String {
+        text::genes(&self.space.write(&candidate.architecture))
     }
 }

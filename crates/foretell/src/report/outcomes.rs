@@ -51,28 +51,36 @@ impl Subject<'_> {
 
     /// How many candidates failed in which way, each with the first message; nothing where none failed.
     pub(super) fn failures(&self) -> Option<String> {
-        let mut kinds: BTreeMap<(&str, &str), (u64, &Trial, &str)> = BTreeMap::new();
-        for trial in self.trials {
-            for score in trial.scores.iter().filter(|score| score.status != "ok") {
-                let first = kinds.entry((&score.status, &score.proxy)).or_insert((0, trial, &score.message));
-                first.0 += 1;
-            }
-        }
+        let kinds = &self.failures.kinds;
         if kinds.is_empty() {
             return None;
         }
-        let rows: Vec<Row> = kinds
-            .into_iter()
-            .map(|((kind, proxy), (count, trial, message))| {
-                Row::plain(vec![
-                    Cell::Text(kind.to_owned()),
-                    Cell::Text(proxy.to_owned()),
-                    Cell::Number(grouped(count), count as f64),
-                    Cell::Text(format!("trial {}: {message}", trial.number)),
-                ])
-            })
-            .collect();
+        let row = |((kind, proxy), (count, trial, message)): (&(String, String), &(u64, u64, String))| {
+            Row::plain(vec![
+                Cell::Text(kind.clone()),
+                Cell::Text(proxy.clone()),
+                Cell::Number(grouped(*count), *count as f64),
+                Cell::Text(format!("trial {trial}: {message}")),
+            ])
+        };
+        let rows: Vec<Row> = kinds.iter().map(row).collect();
         let names = ["kind", "proxy", "candidates", "first message"].map(str::to_owned);
         Some(table("Failed candidates", false, &names, &rows))
+    }
+}
+
+/// Candidates that failed.
+#[derive(Default)]
+pub(super) struct Failures {
+    /// By kind and proxy: how many, the first of them, and what it said.
+    kinds: BTreeMap<(String, String), (u64, u64, String)>,
+}
+
+impl Failures {
+    pub(super) fn add(&mut self, trial: Trial) {
+        for score in trial.scores.into_iter().filter(|score| score.status != "ok") {
+            let first = (0, trial.number, score.message);
+            self.kinds.entry((score.status, score.proxy)).or_insert(first).0 += 1;
+        }
     }
 }

@@ -62,11 +62,11 @@ impl Subject<'_> {
     /// Headings with what stands under them.
     fn sections(&self, charts: &mut Charts) -> Result<Vec<(&'static str, String)>> {
         let mut sections = Vec::new();
-        let network = figure(charts, "network", self.presented().map(|trial| self.network(trial)));
+        let network = figure(charts, "network", self.presented().map(|trial| self.network(trial)).transpose()?);
         let heading = if self.winner().is_some() { "Winner" } else { "No winner" };
-        sections.push((heading, self.winner_section(network.as_deref())));
-        sections.extend(self.limits().map(|limits| ("Limits", limits)));
-        let front = figure(charts, "front", front::chart(self));
+        sections.push((heading, self.winner_section(network.as_deref())?));
+        sections.extend(self.limits()?.map(|limits| ("Limits", limits)));
+        let front = figure(charts, "front", front::chart(self)?);
         let history = figure(charts, "history", history::chart(self)?);
         if let (Some(front), Some(history)) = (front, history) {
             let name = if self.objectives.len() > 1 { "Pareto front" } else { "Best for each size" };
@@ -85,17 +85,17 @@ impl Subject<'_> {
             sections.push(("Does the score add anything to a count?", html));
         }
         if !self.order.is_empty() {
-            sections.push((BEST, self.table()));
+            sections.push((BEST, self.table()?));
         }
         sections.extend(self.failures().map(|failures| ("Failed candidates", failures)));
         sections.push(("Setup", self.setup()?));
-        sections.push((REPRODUCE, reproduce::section(self)));
+        sections.push((REPRODUCE, reproduce::section(self)?));
         Ok(sections)
     }
 
     /// The drawing of a network and its caption.
-    fn network(&self, trial: usize) -> (Chart, String) {
-        let architecture = &self.candidate(trial).architecture;
+    fn network(&self, trial: usize) -> Result<(Chart, String)> {
+        let architecture = &self.candidate(trial)?.architecture;
         let genes = self.space.write(architecture);
         let plain = super::text::gene_list(&genes).into_iter().filter(|gene| !gene.2);
         let head = plain.map(|(key, value, _)| format!("{key} {value}")).collect::<Vec<_>>().join(", ");
@@ -107,12 +107,12 @@ impl Subject<'_> {
                  mixing, divided into heads. Orange: feed-forward maps."
             )
         };
-        (drawing::chart(architecture, &head), caption)
+        Ok((drawing::chart(architecture, &head), caption))
     }
 
     /// The few numbers that matter most.
     fn tiles(&self) -> String {
-        let failed = self.trials.len() - self.order.len();
+        let failed = self.view.trials - self.order.len();
         let mut tiles = Vec::new();
         match self.winner() {
             Some(winner) => {
@@ -124,15 +124,15 @@ impl Subject<'_> {
                     tiles.push((text, format!("{} of the winner", self.axis(place))));
                 }
                 if !self.objectives.contains(&Objective::Params) {
-                    tiles.push((short(self.params(winner)), "parameters".into()));
+                    tiles.push((short(self.counts(winner).params), "parameters".into()));
                 }
                 if !self.objectives.contains(&Objective::Flops) {
-                    tiles.push((short(self.flops(winner)), "multiply-adds".into()));
+                    tiles.push((short(self.counts(winner).flops), "multiply-adds".into()));
                 }
             }
             None => tiles.push(("none".to_owned(), "winner".into())),
         }
-        tiles.push((grouped(self.trials.len() as u64), "candidates scored".into()));
+        tiles.push((grouped(self.view.trials as u64), "candidates scored".into()));
         if failed > 0 {
             tiles.push((grouped(failed as u64), "of them failed".into()));
         }

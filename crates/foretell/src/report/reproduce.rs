@@ -2,6 +2,7 @@
 
 use super::Subject;
 use super::text::escape;
+use crate::error::Result;
 use crate::space;
 use crate::study::{Objective, SEEDS};
 use serde_json::Value;
@@ -31,7 +32,7 @@ pub(super) fn command(subject: &Subject, algorithm: &str) -> String {
     if seeds != SEEDS && subject.objectives.iter().any(is_drawn) {
         words.push(format!("--seeds {seeds}"));
     }
-    words.push(format!("--budget {}", subject.trials.len()));
+    words.push(format!("--budget {}", subject.view.trials));
     words.join(" ")
 }
 
@@ -54,7 +55,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// The section of the page.
-pub(super) fn section(subject: &Subject) -> String {
+pub(super) fn section(subject: &Subject) -> Result<String> {
     let study = subject.study;
     let config = &study.config;
     let typed = study.provenance["command"].as_str().unwrap_or_default();
@@ -92,10 +93,10 @@ pub(super) fn section(subject: &Subject) -> String {
         details("Space file", file);
     }
     if let Some(winner) = subject.winner() {
-        let genes = space::write_architecture(&subject.candidate(winner).architecture);
+        let genes = space::write_architecture(&subject.candidate(winner)?.architecture);
         details("Winner as JSON, for count, score and rank", &pretty(&Value::Object(genes)));
     }
-    html
+    Ok(html)
 }
 
 fn pretty(value: &Value) -> String {

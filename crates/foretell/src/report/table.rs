@@ -2,8 +2,9 @@
 
 use super::markup::{Cell, Row, note, table};
 use super::text::{grouped, number, short};
-use super::{Candidate, Subject};
+use super::{Counts, Subject};
 use crate::architecture::Architecture;
+use crate::error::Result;
 use crate::study::given_value;
 use std::collections::HashMap;
 
@@ -12,7 +13,7 @@ const ROWS: usize = 20;
 /// Candidates looked through to fill them.
 const LOOKED_AT: usize = 2000;
 
-type Count = fn(&Candidate) -> u64;
+type Count = fn(&Counts) -> u64;
 
 /// What candidates that share a row have in common: every objective, parameters and multiply-adds, what they were
 /// evaluated with and the share of a limit they take as measured.
@@ -21,6 +22,7 @@ type Key = (Vec<u64>, u64, u64, Option<u64>, Option<u64>);
 /// Candidates that share a row.
 struct Tie {
     first: usize,
+    network: Architecture,
     count: u64,
     /// Whether all have the layers of the first in some order.
     permutations: bool,
@@ -39,8 +41,8 @@ impl Tie {
 
 impl Subject<'_> {
     /// The best candidates, winner first.
-    pub(super) fn table(&self) -> String {
-        let ties = self.ties();
+    pub(super) fn table(&self) -> Result<String> {
+        let ties = self.ties()?;
         let mut names = vec!["rank".to_owned(), "trial".to_owned()];
         names.extend((0..self.objectives.len()).map(|place| self.axis(place)));
         let evaluated = !self.view.evaluations.is_empty();
@@ -50,8 +52,8 @@ impl Subject<'_> {
             counts.into_iter().filter(|(name, _)| names.iter().all(|known| known != name)).collect();
         names.extend(counts.iter().map(|(name, _)| (*name).to_owned()));
         names.extend(["id".to_owned(), "architecture".to_owned()]);
-        let rows: Vec<Row> =
-            ties.iter().enumerate().map(|(rank, tie)| self.row(rank, tie, &counts, evaluated)).collect();
+        let row = |(rank, tie): (usize, &Tie)| self.row(rank, tie, &counts, evaluated);
+        let rows = ties.iter().enumerate().map(row).collect::<Result<Vec<Row>>>()?;
         let shared = ties.iter().any(|tie| tie.count > 1);
         let shared = if shared {
             " Networks with equal values and counts share a row; the first of them is shown."
@@ -60,13 +62,13 @@ impl Subject<'_> {
         };
         let marked = if self.objectives.len() > 1 { " A bar marks the Pareto front." } else { "" };
         let shown: u64 = ties.iter().map(|tie| tie.count).sum();
-        table("Best candidates", true, &names, &rows)
-            + &note(&format!(
-                "The best {} of {} candidates{}.{shared}{marked} Select a column name to sort.",
-                grouped(shown),
-                grouped(self.order.len() as u64),
-                self.order_text()
-            ))
+        let note = note(&format!(
+            "The best {} of {} candidates{}.{shared}{marked} Select a column name to sort.",
+            grouped(shown),
+            grouped(self.order.len() as u64),
+            self.order_text()
+        ));
+        Ok(table("Best candidates", true, &names, &rows) + &note)
     }
 
     /// How the rows are ordered, in words.
@@ -82,8 +84,9 @@ impl Subject<'_> {
         text
     }
 
-    fn row(&self, rank: usize, tie: &Tie, counts: &[(&str, Count)], evaluated: bool) -> Row {
+    fn row(&self, rank: usize, tie: &Tie, counts: &[(&str, Count)], evaluated: bool) -> Result<Row> {
         let trial = tie.first;
+        let candidate = self.candidate(trial)?;
         let won = self.winner() == Some(trial);
         let on_front = self.objectives.len() > 1 && self.leaderboard.front.contains(&trial);
         let mut cells =
@@ -101,12 +104,12 @@ impl Subject<'_> {
             });
         }
         for (name, count) in counts {
-            let value = count(self.candidate(trial));
+            let value = count(&self.counts(trial));
             let text = if *name == "multiply-adds" { short(value) } else { grouped(value) };
             cells.push(Cell::Number(text, value as f64));
         }
-        cells.push(Cell::Code(self.trials[trial].id.clone()));
-        let (genes, others) = (self.genes(trial), tie.text());
+        let (genes, others) = (self.genes(&candidate), tie.text());
+        cells.push(Cell::Code(candidate.id));
         cells.push(Cell::Genes(if others.is_empty() { genes } else { format!("{genes}\n{others}") }));
         let class = match (won, on_front) {
             (true, true) => "won front",
@@ -114,19 +117,19 @@ impl Subject<'_> {
             (false, true) => "front",
             (false, false) => "",
         };
-        Row { class, cells }
+        Ok(Row { class, cells })
     }
 
     /// The best candidates, those with equal values and counts together.
-    fn ties(&self) -> Vec<Tie> {
+    fn ties(&self) -> Result<Vec<Tie>> {
         let shares = self.view.limit_shares();
         let key = |trial: usize| -> Key {
             let values = self.leaderboard.values(trial).unwrap_or_default();
             let evaluated = self.view.evaluation(trial).map(|row| row.value.to_bits());
             (
                 values.iter().map(|value| value.to_bits()).collect(),
-                self.params(trial),
-                self.flops(trial),
+                self.counts(trial).params,
+                self.counts(trial).flops,
                 evaluated,
                 shares.get(&trial).map(|share| share.to_bits()),
             )
@@ -134,19 +137,20 @@ impl Subject<'_> {
         let mut places: HashMap<Key, usize> = HashMap::new();
         let mut ties: Vec<Tie> = Vec::new();
         for trial in self.view.best(LOOKED_AT) {
-            places.entry(key(trial)).or_insert_with(|| {
-                ties.push(Tie { first: trial, count: 0, permutations: true });
-                ties.len() - 1
-            });
+            let key = key(trial);
+            if ties.len() < ROWS && !places.contains_key(&key) {
+                let network = self.candidate(trial)?.architecture;
+                places.insert(key, ties.len());
+                ties.push(Tie { first: trial, network, count: 0, permutations: true });
+            }
         }
-        ties.truncate(ROWS);
         for trial in self.order.iter().copied() {
             let Some(tie) = places.get(&key(trial)).and_then(|place| ties.get_mut(*place)) else { continue };
             tie.count += 1;
-            let [first, other] = [tie.first, trial].map(|trial| &self.candidate(trial).architecture);
-            tie.permutations &= layers(first) == layers(other);
+            tie.permutations =
+                tie.permutations && layers(&tie.network) == layers(&self.candidate(trial)?.architecture);
         }
-        ties
+        Ok(ties)
     }
 }
 

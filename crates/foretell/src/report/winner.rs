@@ -2,22 +2,23 @@
 
 use super::markup::{Cell, Row, note, table, terms};
 use super::text::{self, bytes, escape, grouped, percent, short};
-use super::{Candidate, Subject};
+use super::{Candidate, Counts, Subject};
 use crate::architecture::{Architecture, Part};
+use crate::error::Result;
 use crate::space;
 use crate::study::{Objective, ReferenceKind};
 
 impl Subject<'_> {
     /// Who won and why, its drawing and facts, and the comparison; where nothing won, why, and what comes nearest.
-    pub(super) fn winner_section(&self, drawing: Option<&str>) -> String {
+    pub(super) fn winner_section(&self, drawing: Option<&str>) -> Result<String> {
         let mut html = format!("<p class=\"verdict\">{}</p>", escape(&self.verdict()));
         if let (Some(trial), Some(drawing)) = (self.presented(), drawing) {
-            html += &format!("<div class=\"pair\">{drawing}{}</div>", terms(&self.facts(trial), false));
+            html += &format!("<div class=\"pair\">{drawing}{}</div>", terms(&self.facts(trial)?, false));
         }
         if let Some(winner) = self.winner() {
-            html += &self.comparison(winner);
+            html += &self.comparison(winner)?;
         }
-        html
+        Ok(html)
     }
 
     /// The answer in one or two sentences.
@@ -46,8 +47,9 @@ impl Subject<'_> {
     }
 
     /// A candidate in numbers.
-    fn facts(&self, trial: usize) -> Vec<(String, String)> {
-        let Candidate { architecture, params, flops, .. } = self.candidate(trial);
+    fn facts(&self, trial: usize) -> Result<Vec<(String, String)>> {
+        let Candidate { architecture, .. } = &self.candidate(trial)?;
+        let Counts { params, flops, .. } = self.counts(trial);
         let mut rows = vec![("id".to_owned(), architecture.id()), ("trial".to_owned(), trial.to_string())];
         for (place, objective) in self.objectives.iter().enumerate() {
             let counted = matches!(objective, Objective::Params | Objective::Flops | Objective::Memory);
@@ -59,26 +61,28 @@ impl Subject<'_> {
             let value = crate::study::given_value(row).map_or(row.status.clone(), text::number);
             rows.push(("evaluated".into(), value));
         }
-        rows.push(("parameters".into(), grouped(*params)));
+        rows.push(("parameters".into(), grouped(params)));
         let counts = architecture.params();
         for part in Part::ALL.into_iter().filter(|part| counts.part(*part) > 0) {
             rows.push((format!("in {}", part.name()), grouped(counts.part(part))));
         }
-        rows.push(("multiply-adds".into(), grouped(*flops)));
+        rows.push(("multiply-adds".into(), grouped(flops)));
         rows.push(("memory".into(), bytes(architecture.memory().total())));
         rows.extend(architecture.cache_bytes().map(|cache| ("cache".to_owned(), bytes(cache))));
         let genes = self.space.write(architecture);
         rows.extend(text::gene_list(&genes).into_iter().map(|(key, value, _)| (key.to_owned(), value)));
-        rows
+        Ok(rows)
     }
 
     /// The winner and uniform networks side by side, and in words which is better.
-    fn comparison(&self, winner: usize) -> String {
+    fn comparison(&self, winner: usize) -> Result<String> {
         let answer = &self.view.answer;
-        let Candidate { architecture, params, flops, .. } = self.candidate(winner);
+        let candidate = self.candidate(winner)?;
+        let architecture = &candidate.architecture;
+        let Counts { params, flops, .. } = self.counts(winner);
         let sentence = self.against_uniform(architecture);
         if answer.references.is_empty() {
-            return note(&sentence);
+            return Ok(note(&sentence));
         }
         let value = |value: Option<f64>| match value.map(|value| value / self.unit(0)) {
             Some(value) => Cell::Number(self.value_text(0, value), value),
@@ -95,15 +99,15 @@ impl Subject<'_> {
                 Cell::Genes(genes),
             ])
         };
-        let counts = [*params, *flops, architecture.memory().total()];
-        let mut rows = vec![row("winner", counts, answer.value, self.genes(winner))];
+        let counts = [params, flops, architecture.memory().total()];
+        let mut rows = vec![row("winner", counts, answer.value, self.genes(&candidate))];
         for other in &answer.references {
             let counts = [other.params, other.flops, other.memory];
             rows.push(row(other.kind.text(), counts, other.value, text::genes(&other.architecture)));
         }
         let mut names = vec![String::new(), self.axis(0)];
         names.extend(["parameters", "multiply-adds", "memory", "architecture"].map(str::to_owned));
-        format!(
+        Ok(format!(
             "<h3>Compared with uniform networks</h3><p>{}</p>{}{}",
             escape(&sentence),
             table("Winner and uniform networks", false, &names, &rows),
@@ -111,7 +115,7 @@ impl Subject<'_> {
                 "A uniform network has the same choices at every layer. Memory is that of a forward and backward pass of \
                  one input in f32."
             )
-        )
+        ))
     }
 
     /// Whether the winner beats the best uniform network, in words.

@@ -147,12 +147,14 @@ impl Lease {
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, lower(hex(randomblob(16)))) RETURNING token";
         let row = params![study.key, own.pid, own.started, own.host, own.beat, own.boot, own.namespace];
         let token: String = transaction.query_row(sql, row, |row| row.get(0)).map_err(fail)?;
-        super::write::commit(path, transaction)?;
         let token = Arc::new(Token(token));
-        // A store without a file has no second writer.
-        let beating = (!memory).then(|| beat(path.to_owned(), study.key, token.0.clone()));
         let known = Arc::downgrade(&token);
-        Ok((Lease { path: path.to_owned(), study: study.key, token, beating }, known))
+        // From here on the row is given back, even where it is not known whether the commit succeeded.
+        let mut lease = Lease { path: path.to_owned(), study: study.key, token, beating: None };
+        super::write::commit(path, transaction)?;
+        // A store without a file has no second writer.
+        lease.beating = (!memory).then(|| beat(path.to_owned(), study.key, lease.token.0.clone()));
+        Ok((lease, known))
     }
 }
 
@@ -249,9 +251,10 @@ pub(super) fn release(path: &Path, connection: &Connection, study: &Study) -> Re
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let Some((stop, thread)) = self.beating.take() else { return };
-        drop(stop);
-        let _ = thread.join();
+        if let Some((stop, thread)) = self.beating.take() {
+            drop(stop);
+            let _ = thread.join();
+        }
         // A later process takes over the row of one that has ended: nothing depends on this.
         on_row(&self.path, "DELETE FROM leases WHERE study = ?1 AND token = ?2", self.study, &self.token.0);
     }
@@ -300,4 +303,124 @@ fn started(pid: i64) -> Option<String> {
     let mut system = System::new().ok()?;
     system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, ProcessRefreshKind::nothing());
     system.process(pid).map(|process| process.start_time().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Score, Store, Trial};
+    use serde_json::json;
+
+    /// A file of its own, gone with the test.
+    struct File(PathBuf);
+
+    impl File {
+        fn new(name: &str) -> (Self, Store, Study) {
+            let path = std::env::temp_dir().join(format!("foretell-lease-{name}-{}.db", std::process::id()));
+            let file = File(path);
+            file.remove();
+            let mut store = Store::open(&file.0).unwrap();
+            let study = store.create("a", &json!({}), "").unwrap();
+            (file, store, study)
+        }
+
+        fn remove(&self) {
+            for side in ["", "-wal", "-shm"] {
+                let _ = std::fs::remove_file(format!("{}{side}", self.0.display()));
+            }
+        }
+    }
+
+    impl Drop for File {
+        fn drop(&mut self) {
+            self.remove();
+        }
+    }
+
+    fn trial(number: u64) -> Trial {
+        let score = Score { status: "ok".into(), value: 1.0, ..Score::default() };
+        let (id, genes) = (number.to_string(), "{}".to_owned());
+        Trial { number, id, genes, objectives: vec![1.0], scores: vec![score], seconds: 0.5 }
+    }
+
+    #[test]
+    fn a_holder_is_judged_by_what_can_be_seen_of_it() {
+        let own = Holder::this(String::new());
+        assert_eq!(own.state(), State::Lives);
+        let gone = Holder { pid: i64::from(u32::MAX), ..own.clone() };
+        assert_eq!(gone.state(), State::Dead);
+        assert_eq!(Holder { started: "1".into(), ..own.clone() }.state(), State::Dead);
+        // The same machine, but another container: its process cannot be seen, and is not taken for dead.
+        let contained = Holder { namespace: "pid:[1]".into(), ..gone.clone() };
+        let elsewhere = Holder { boot: "another".into(), host: "another".into(), ..gone };
+        for holder in [contained, elsewhere] {
+            let aged = |age: i64| Holder { beat: own.beat.saturating_sub(age), ..holder.clone() };
+            for (age, state) in [
+                (0, State::Lives),
+                (RECENT - 1, State::Lives),
+                (-AHEAD, State::Lives),
+                (70, State::Silent),
+                (-70, State::Silent),
+                (i64::MAX, State::Silent),
+            ] {
+                assert_eq!(aged(age).state_seen_by(&own), state, "{age} seconds");
+            }
+            for beat in [i64::MIN, i64::MAX] {
+                assert_eq!(Holder { beat, ..holder.clone() }.state(), State::Silent);
+            }
+        }
+    }
+
+    /// The clock of another machine is wrong by more than a minute, in either direction.
+    #[test]
+    fn a_holder_that_beats_is_left_alone_and_a_silent_one_is_replaced() {
+        let (file, store, study) = File::new("watched");
+        for ahead in [-70, 100_000] {
+            let insert = "INSERT OR REPLACE INTO leases VALUES (1, 7, '1', 'another', ?1, 'x', 'another', '')";
+            store.connection.execute(insert, [now() + ahead]).unwrap();
+            let (stop, stopped) = channel::<()>();
+            let path = file.0.clone();
+            let beating = std::thread::spawn(move || {
+                while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(Duration::from_millis(50)) {
+                    on_row(&path, "UPDATE leases SET beat = beat + 1 WHERE study = ?1 AND token = ?2", 1, "x");
+                }
+            });
+            let mut other = Store::open(&file.0).unwrap();
+            let watch = Duration::from_secs(3);
+            let refused = Lease::take_watching(&file.0, &mut other.connection, &study, watch).err().unwrap();
+            assert!(matches!(refused, Error::Busy { pid: 7, .. }), "{refused}");
+            drop(stop);
+            beating.join().unwrap();
+            let watch = Duration::from_millis(300);
+            let (lease, _) = Lease::take_watching(&file.0, &mut other.connection, &study, watch).unwrap();
+            drop(lease);
+            assert!(Holder::find(&store.connection, study.key).unwrap().is_none());
+        }
+    }
+
+    #[test]
+    fn a_process_that_lost_the_lease_writes_nothing_and_takes_nothing_away() {
+        let (file, mut first, study) = File::new("lost");
+        let start = first.trials(&study).unwrap().1;
+        let lost = first.lease(&study).unwrap();
+        let digest = first.append(&study, &[trial(0)], 0, &start).unwrap();
+        let mut second = Store::open(&file.0).unwrap();
+        // Without the lease nobody writes.
+        let refused = second.append(&study, &[trial(1)], 0, &digest).unwrap_err();
+        assert!(matches!(refused, Error::Busy { .. }), "{refused}");
+        assert_eq!(second.unlock(&study).unwrap().unwrap().pid, i64::from(std::process::id()));
+        assert_eq!(second.unlock(&study).unwrap(), None);
+        let lease = second.lease(&study).unwrap();
+        let refused = first.append(&study, &[trial(1)], 0, &digest).unwrap_err();
+        assert!(matches!(refused, Error::TakenOver { .. }), "{refused}");
+        assert!(matches!(first.stop(&study, Some("budget")), Err(Error::TakenOver { .. })));
+        assert!(matches!(first.set_answer(&study, &json!({})), Err(Error::TakenOver { .. })));
+        drop(lost);
+        second.append(&study, &[trial(1)], 0, &digest).unwrap();
+        drop(lease);
+        assert_eq!(first.verify().unwrap(), (1, 2));
+        // A chain that another process has continued is not continued from its old end.
+        let refused = first.append(&study, &[trial(1)], 0, &digest).unwrap_err();
+        assert!(matches!(refused, Error::TakenOver { .. }), "{refused}");
+    }
 }

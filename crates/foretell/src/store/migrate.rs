@@ -143,3 +143,94 @@ fn answer_seal(connection: &Connection, study: &Study) -> rusqlite::Result<Optio
     };
     connection.query_row(sql, [study.key], row).optional()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::store::{Evaluation, Measurement, Score, Store};
+    use serde_json::json;
+
+    /// What the fourth schema added, taken away again.
+    const BACK: &str = "
+        ALTER TABLE studies DROP COLUMN trials; ALTER TABLE studies DROP COLUMN last_trial;
+        ALTER TABLE studies DROP COLUMN evaluations; ALTER TABLE studies DROP COLUMN last_evaluation;
+        ALTER TABLE studies DROP COLUMN measurements; ALTER TABLE studies DROP COLUMN last_measurement;
+        ALTER TABLE studies DROP COLUMN answer; ALTER TABLE studies DROP COLUMN seal;
+        ALTER TABLE trials DROP COLUMN seal; ALTER TABLE evaluations DROP COLUMN seal;
+        ALTER TABLE leases DROP COLUMN token; ALTER TABLE leases DROP COLUMN boot;
+        ALTER TABLE leases DROP COLUMN namespace; DROP TABLE contents; PRAGMA user_version = 3;";
+
+    fn fill(store: &mut Store) -> Study {
+        let study = store.create("a", &json!({"seed": 1}), "").unwrap();
+        let score = Score { status: "ok".into(), value: 1.0, ..Score::default() };
+        let trial = |number: u64| Trial {
+            number,
+            id: number.to_string(),
+            genes: "{}".into(),
+            objectives: vec![number as f64],
+            scores: vec![score.clone()],
+            seconds: 0.25,
+        };
+        let digest = store.trials(&study).unwrap().1;
+        store.append(&study, &(0..5).map(trial).collect::<Vec<_>>(), 2, &digest).unwrap();
+        let said = Evaluation { evaluator: "e".into(), status: "exit".into(), seconds: 2.0, ..Default::default() };
+        let digest = store.evaluations(&study).unwrap().1;
+        store.evaluated(&study, 0, &Evaluation { message: "no".into(), ..said }, &digest).unwrap();
+        let (genes, phase) = ("{}".into(), "prefill".into());
+        let measured = Measurement { stage: 5, trial: Some(1), genes, phase, latency: json!({"seconds": 0.1}) };
+        let digest = store.measurements(&study).unwrap().1;
+        store.measured(&study, 0, &measured, &digest).unwrap();
+        store.set_answer(&study, &json!({"winner": 4})).unwrap();
+        study
+    }
+
+    /// A store of the third schema keeps its hash and its answer; one from which trials are missing is refused.
+    #[test]
+    fn the_third_schema_is_brought_up_to_date() {
+        let path = std::env::temp_dir().join(format!("foretell-third-{}.db", std::process::id()));
+        let remove = || {
+            for side in ["", "-wal", "-shm"] {
+                let _ = std::fs::remove_file(format!("{}{side}", path.display()));
+            }
+        };
+        for damage in ["", "DELETE FROM trials", "DELETE FROM ranks", "UPDATE evaluations SET trial = 3"] {
+            remove();
+            let mut store = Store::open(&path).unwrap();
+            let study = fill(&mut store);
+            let hash = store.hash(&study).unwrap();
+            store.connection.execute_batch(BACK).unwrap();
+            store.connection.execute_batch(damage).unwrap();
+            drop(store);
+            let opened = Store::open(&path);
+            if !damage.is_empty() {
+                assert!(matches!(opened, Err(Error::Corrupt { .. })), "{damage}");
+                continue;
+            }
+            let store = opened.unwrap();
+            assert_eq!(store.verify().unwrap(), (1, 5));
+            let study = store.find("a").unwrap().unwrap();
+            assert_eq!((store.hash(&study).unwrap(), study.rejected), (hash, 2));
+            assert_eq!(store.answer(&study).unwrap(), Some(json!({"winner": 4})));
+            assert_eq!(store.evaluations(&study).unwrap().0[0].message, "no");
+        }
+        remove();
+    }
+
+    /// A search of an earlier release that is still running goes on; its store is brought up to date when it has ended.
+    #[test]
+    fn a_store_that_an_earlier_release_writes_is_left_alone() {
+        let path = std::env::temp_dir().join(format!("foretell-earlier-{}.db", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let mut store = Store::open(&path).unwrap();
+        fill(&mut store);
+        store.connection.execute_batch(BACK).unwrap();
+        let lease = "INSERT INTO leases VALUES (1, 7, '1', 'another', ?1)";
+        store.connection.execute(lease, [crate::store::now()]).unwrap();
+        drop(store);
+        assert!(matches!(Store::open(&path), Err(Error::Busy { pid: 7, .. })));
+        Connection::open(&path).unwrap().execute("UPDATE leases SET beat = 1", []).unwrap();
+        assert_eq!(Store::open(&path).unwrap().verify().unwrap(), (1, 5));
+        std::fs::remove_file(&path).unwrap();
+    }
+}

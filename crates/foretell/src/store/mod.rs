@@ -96,7 +96,6 @@ impl Store {
 
     /// Sees the store from now on as it is now, whatever others write.
     pub fn hold(&self) -> Result<()> {
-        failpoint::pass(&self.connection).map_err(|e| self.fail(e))?;
         self.connection.execute_batch("BEGIN; SELECT 1 FROM studies").map_err(|e| self.fail(e))
     }
 
@@ -120,7 +119,10 @@ impl Store {
 
     /// Every study, oldest first.
     pub fn studies(&self) -> Result<Vec<Study>> {
-        self.at_once(|| anchor::read_all(&self.path, &self.connection))
+        self.at_once(|| {
+            failpoint::pass(&self.connection).map_err(|e| self.fail(e))?;
+            anchor::read_all(&self.path, &self.connection)
+        })
     }
 
     /// The study of this name, if there is one.

@@ -36,6 +36,29 @@ impl Ranks {
         Some(ranks)
     }
 
+    /// Adds those of further trials of the same objectives; nothing if they are of others.
+    pub fn append(&mut self, other: &Ranks) -> Option<()> {
+        if self.widths.is_empty() && !other.widths.is_empty() {
+            (self.widths, self.row) = (other.widths.clone(), other.row);
+            self.numbers.resize(self.count * self.row, f64::NAN);
+        }
+        if other.widths.is_empty() {
+            self.numbers.resize(self.numbers.len() + other.count * self.row, f64::NAN);
+        } else if other.widths == self.widths {
+            self.numbers.extend(&other.numbers);
+        } else {
+            return None;
+        }
+        self.count += other.count;
+        Some(())
+    }
+
+    /// Keeps those of the first `count` trials.
+    pub fn truncate(&mut self, count: usize) {
+        self.count = self.count.min(count);
+        self.numbers.truncate(self.count * self.row);
+    }
+
     /// How many trials there are, failed ones included.
     pub fn len(&self) -> usize {
         self.count

@@ -3,12 +3,14 @@
 use super::{Objective, Settings, StudyBuilder};
 use crate::error::Result;
 use crate::proxy::Request;
-use crate::store::{Store, Study, Trial};
+use crate::store::{Ranks, Store, Study, Trial};
 use std::sync::Arc;
 
+/// Candidates that are drawn for the occasion at most: what random search finds grows slowly, and these take memory.
+const MOST_DRAWN: u64 = 100_000;
+
 /// What random search found in the same space, for the same objectives, under the same limits.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Baseline {
+pub enum Baseline<'s> {
     /// The study is a random search itself.
     Itself,
     /// A study of the same store.
@@ -16,17 +18,61 @@ pub enum Baseline {
         /// Its name.
         name: String,
         /// Its trials, as many as the study has at most.
-        trials: Vec<Trial>,
+        draws: Draws<'s>,
     },
-    /// Drawn for the occasion, since no objective takes a pass: as many trials, with the same seed.
-    Drawn(Vec<Trial>),
+    /// Drawn for the occasion, since no objective takes a pass: as many trials, a hundred thousand at most, with the same
+    /// seed.
+    Drawn(Draws<'s>),
     /// Nothing: a candidate takes a pass, and nobody ran a random search of this kind.
     Absent,
 }
 
-impl Baseline {
+/// The trials of a random search, read one by one as they are asked for.
+pub struct Draws<'s> {
+    store: Place<'s>,
+    study: Study,
+    count: usize,
+}
+
+enum Place<'s> {
+    Beside(&'s Store),
+    Own(Box<Store>),
+}
+
+impl Draws<'_> {
+    fn store(&self) -> &Store {
+        match &self.store {
+            Place::Beside(store) => store,
+            Place::Own(store) => store,
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// One of them.
+    pub fn trial(&self, number: usize) -> Result<Trial> {
+        self.store().trial(&self.study, number as u64)
+    }
+
+    /// What they are ranked by.
+    pub fn ranks(&self) -> Result<Ranks> {
+        let mut ranks = self.store().ranks(&self.study)?;
+        ranks.truncate(self.count);
+        Ok(ranks)
+    }
+}
+
+impl<'s> Baseline<'s> {
     /// The baseline of a study: taken from its store, else drawn where that takes no pass.
-    pub fn of(store: &Store, study: &Study) -> Result<Self> {
+    pub fn of(store: &'s Store, study: &Study) -> Result<Self> {
         let is_random = |study: &Study| {
             let algorithm = study.config["algorithm"].as_str().unwrap_or_default();
             algorithm.split('[').next() == Some("random")
@@ -41,14 +87,17 @@ impl Baseline {
         let studies = store.studies()?;
         // Of several the longest, of equals the oldest.
         let longest = studies.iter().filter(alike).rev().max_by_key(|other| other.trials.min(study.trials));
+        let draws = |store: Place<'s>, other: &Study| Draws {
+            store,
+            study: other.clone(),
+            count: usize::try_from(other.trials.min(study.trials)).unwrap_or(usize::MAX),
+        };
         if let Some(other) = longest.filter(|other| other.trials > 0) {
-            let (mut trials, _) = store.trials(other)?;
-            trials.truncate(usize::try_from(study.trials).unwrap_or(usize::MAX));
-            return Ok(Baseline::Stored { name: other.name.clone(), trials });
+            return Ok(Baseline::Stored { name: other.name.clone(), draws: draws(Place::Beside(store), other) });
         }
         let settings = Settings {
             algorithm: "random".into(),
-            budget: Some(study.trials),
+            budget: Some(study.trials.min(MOST_DRAWN)),
             ..Settings::of(&study.config)?
         };
         let costly = |request: &Arc<Request>| request.about().drawn() || request.is_set_score();
@@ -57,14 +106,16 @@ impl Baseline {
         }
         let mut memory = Store::memory()?;
         let summary = StudyBuilder::from(settings).in_store(&mut memory).run()?;
-        let drawn = memory.find(&summary.name)?.map(|study| memory.trials(&study)).transpose()?;
-        Ok(Baseline::Drawn(drawn.map(|(trials, _)| trials).unwrap_or_default()))
+        Ok(match memory.find(&summary.name)? {
+            Some(drawn) => Baseline::Drawn(draws(Place::Own(Box::new(memory)), &drawn)),
+            None => Baseline::Absent,
+        })
     }
 
     /// Its trials, if there are any beside the study's own.
-    pub fn trials(&self) -> Option<&[Trial]> {
+    pub fn draws(&self) -> Option<&Draws<'s>> {
         match self {
-            Baseline::Stored { trials, .. } | Baseline::Drawn(trials) => Some(trials),
+            Baseline::Stored { draws, .. } | Baseline::Drawn(draws) => Some(draws),
             Baseline::Itself | Baseline::Absent => None,
         }
     }

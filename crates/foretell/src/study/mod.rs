@@ -11,6 +11,8 @@ mod builder;
 mod context;
 mod evaluate;
 mod evaluations;
+#[cfg(all(test, debug_assertions))]
+mod faults;
 mod finish;
 mod latencies;
 mod leaderboard;
@@ -28,7 +30,7 @@ mod verify;
 mod view;
 
 pub use answer::{Answer, LatencyModel, Reason, Reference, ReferenceKind};
-pub use baseline::Baseline;
+pub use baseline::{Baseline, Draws};
 pub use builder::{Candidate, Study, StudyBuilder};
 pub use evaluate::{Evaluator, External, Failure, Table, abandon, as_given};
 pub use evaluations::given_value;

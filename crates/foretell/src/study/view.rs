@@ -7,7 +7,7 @@ use crate::architecture::Architecture;
 use crate::catalogue;
 use crate::error::{Error, Result};
 use crate::space;
-use crate::store::{Evaluation, Measurement, Store, Study, Trial};
+use crate::store::{Evaluation, Measurement, Ranks, Store, Study, Trial};
 use std::collections::{BTreeMap, HashSet};
 
 /// A stored study, its leaderboard and its answer. Trials are read one by one as they are asked for.
@@ -130,6 +130,16 @@ impl<'s> View<'s> {
         best.extend(last);
         best.truncate(n);
         best
+    }
+
+    /// Walks all trials in order without keeping them.
+    pub fn each_trial(&self, visit: &mut dyn FnMut(Trial) -> Result<()>) -> Result<()> {
+        self.store.each_trial(&self.study, visit).map(drop)
+    }
+
+    /// What all trials are ranked by.
+    pub fn ranks(&self) -> Result<Ranks> {
+        self.store.ranks(&self.study)
     }
 
     /// A trial.

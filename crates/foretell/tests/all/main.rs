@@ -3,6 +3,7 @@
 
 mod allocations;
 mod benchmarks;
+mod campaign;
 mod cancel;
 mod conformance;
 mod counts;

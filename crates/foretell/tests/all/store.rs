@@ -220,7 +220,7 @@ fn newer_schemas_and_other_programs_are_refused() {
     std::fs::write(&path, &bytes).unwrap();
     for opened in [Store::open(&path), Store::read(&path)] {
         let error = opened.err().unwrap();
-        assert!(matches!(error, Error::StoreVersion { found: 9, known: 3, .. }), "{error}");
+        assert!(matches!(error, Error::StoreVersion { found: 9, known: 4, .. }), "{error}");
     }
     // The application id is at byte 68.
     bytes[68..72].copy_from_slice(&7_u32.to_be_bytes());
@@ -248,6 +248,117 @@ fn a_second_writer_is_refused_at_once_and_named() {
     StudyBuilder::from(settings(1).clone()).in_store(&mut second).name("b").run().unwrap();
     drop(lease);
     StudyBuilder::from(settings(1).clone()).in_store(&mut second).name("a").run().unwrap();
+}
+
+/// Four searches of a cluster start at the same moment with a store that is not there yet.
+#[test]
+fn a_store_is_created_by_many_at_once() {
+    let folder = Folder::new("created");
+    for round in 0..25 {
+        let path = folder.0.join(format!("{round}.db"));
+        let start = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            let open = |name: usize| {
+                let (path, start) = (&path, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    let mut store = Store::open(path)?;
+                    store.create(&format!("study {name}"), &serde_json::json!({}), "")?;
+                    store.create("common", &serde_json::json!({}), "")
+                })
+            };
+            let opened: Vec<_> = (0..4).map(open).collect();
+            for opened in opened {
+                opened.join().unwrap().unwrap_or_else(|error| panic!("round {round}: {error}"));
+            }
+        });
+        assert_eq!(Store::read(&path).unwrap().verify().unwrap(), (5, 0), "round {round}");
+    }
+}
+
+/// Damage while a search writes: repairing would take the file away from it.
+#[test]
+fn a_store_in_use_is_not_repaired() {
+    let folder = Folder::new("in-use");
+    let path = folder.0.join("store.db");
+    let (_, _) = intact(&path);
+    let mut writer = Store::open(&path).unwrap();
+    rusqlite::Connection::open(&path).unwrap().execute("UPDATE trials SET seconds = 9e9", []).unwrap();
+    let error = repair(&path).unwrap_err();
+    assert!(error.to_string().contains("in use by another process"), "{error}");
+    let study = writer.find("a").unwrap().unwrap();
+    let lease = writer.lease(&study).unwrap();
+    let error = repair(&path).unwrap_err();
+    assert!(matches!(error, Error::Busy { .. }), "{error}");
+    drop(lease);
+    drop(writer);
+    assert!(repair(&path).unwrap().is_some());
+    // A process that still has the old file open notices that it is no longer the store.
+    let mut old = Store::open(&path).unwrap();
+    let study = old.find("a").unwrap().unwrap();
+    std::fs::rename(&path, folder.0.join("moved.db")).unwrap();
+    let error = old.stop(&study, None).unwrap_err();
+    assert!(error.to_string().contains("moved, replaced or deleted"), "{error}");
+}
+
+/// The tables of another program may even have the same names.
+#[test]
+fn a_database_of_another_program_is_not_repaired() {
+    let folder = Folder::new("another");
+    let path = folder.0.join("other.db");
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("CREATE TABLE studies (id, name); CREATE TABLE trials (id, study, value)").unwrap();
+    drop(other);
+    let before = std::fs::read(&path).unwrap();
+    let error = repair(&path).unwrap_err();
+    assert!(matches!(error, Error::Foreign { .. }), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
+}
+
+/// Everything that was written is there, or nothing is taken over.
+#[test]
+fn a_merge_takes_nothing_from_a_damaged_store() {
+    let folder = Folder::new("laundered");
+    let path = folder.0.join("store.db");
+    for said in [
+        "DELETE FROM trials WHERE number > 10; DELETE FROM ranks",
+        "UPDATE studies SET rejected = rejected + 1",
+        "UPDATE studies SET stopped = 'converged'",
+        "UPDATE trials SET seconds = seconds + 1",
+        "DELETE FROM answers",
+    ] {
+        let (bytes, _) = intact(&path);
+        rusqlite::Connection::open(&path).unwrap().execute_batch(said).unwrap();
+        let from = Store::read(&path).unwrap();
+        let mut into = Store::memory().unwrap();
+        let refused = foretell::study::merge(&mut into, &[from], Default::default).unwrap_err();
+        assert!(matches!(refused, Error::Corrupt { .. }), "{said}: {refused}");
+        assert!(into.studies().unwrap().is_empty());
+        assert!(matches!(into.merge(&Store::read(&path).unwrap()), Err(Error::Corrupt { .. })), "{said}");
+        drop(bytes);
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn more_objectives_than_a_store_holds_are_refused() {
+    let mut settings = settings(1);
+    settings.objectives = vec![Objective::Params; 256];
+    let error = settings.check().unwrap_err();
+    assert!(error.to_string().contains("1 to 16"), "{error}");
+    let mut store = Store::memory().unwrap();
+    let study = store.create("a", &serde_json::json!({}), "").unwrap();
+    let digest = store.trials(&study).unwrap().1;
+    let trial = Trial { objectives: vec![0.0; 256], ..Trial::default() };
+    let error = store.append(&study, &[trial], 0, &digest).unwrap_err();
+    assert!(error.to_string().contains("256 objectives"), "{error}");
+    let set = Score { status: "ok".into(), parts: vec![0.0; 256], ..Score::default() };
+    let trial = Trial { objectives: vec![f64::NAN], scores: vec![set], ..Trial::default() };
+    assert!(store.append(&study, &[trial], 0, &digest).is_err());
+    let misnumbered = Trial { number: u64::MAX, ..Trial::default() };
+    assert!(store.append(&study, &[misnumbered], 0, &digest).is_err());
+    assert_eq!(store.verify().unwrap(), (1, 0));
 }
 
 #[test]
