@@ -22,7 +22,8 @@ pub use run::{BenchmarkArgs, BenchmarkCommand, BenchmarkPath, Build, Train, Veri
 pub use search::{Algorithms, Search};
 use std::path::Path;
 pub use study::{
-    Best, DeleteStudy, Export, Front, Merge, Repair, Report, Shown, StoreArgs, Studies, StudiesCommand, UnlockStudy,
+    Best, DeleteStudy, Export, Front, Merge, Repair, Report, Shown, StoreArgs, Studies, StudiesCommand,
+    UnlockStudy,
 };
 pub use table::{DataArgs, LabelArgs, TableArgs};
 pub use training::{EvaluateArgs, TrainingArgs};

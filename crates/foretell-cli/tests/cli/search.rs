@@ -331,7 +331,9 @@ fn four_searches_create_one_store() {
     let folder = Folder::new();
     for round in 0..4 {
         let start = |seed: u32| {
-            folder.command(&format!("search --algorithm random --budget 5 --seed {seed} --store {round}.db")).spawn()
+            folder
+                .command(&format!("search --algorithm random --budget 5 --seed {seed} --store {round}.db"))
+                .spawn()
         };
         let searches: Vec<_> = (0..4).map(start).collect();
         for search in searches {

@@ -52,8 +52,7 @@ pub(super) fn chart(subject: &Subject) -> Result<Option<(Chart, String)>> {
         };
         Ok::<_, Error>(format!("{of}, new best\n{}", subject.title_of(&trial, stop.1)))
     };
-    let kinds =
-        [("b", "low", "random search", random.len(), false), ("a", "on", "this search", count, true)];
+    let kinds = [("b", "low", "random search", random.len(), false), ("a", "on", "this search", count, true)];
     for ((line, class, of, trials, own), curve) in kinds.into_iter().zip(curves.iter().rev()) {
         plot.steps(
             &curve.iter().map(|stop| (stop.0 as f64, stop.1)).collect::<Vec<_>>(),

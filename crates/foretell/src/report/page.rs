@@ -62,7 +62,8 @@ impl Subject<'_> {
     /// Headings with what stands under them.
     fn sections(&self, charts: &mut Charts) -> Result<Vec<(&'static str, String)>> {
         let mut sections = Vec::new();
-        let network = figure(charts, "network", self.presented().map(|trial| self.network(trial)).transpose()?);
+        let network =
+            figure(charts, "network", self.presented().map(|trial| self.network(trial)).transpose()?);
         let heading = if self.winner().is_some() { "Winner" } else { "No winner" };
         sections.push((heading, self.winner_section(network.as_deref())?));
         sections.extend(self.limits()?.map(|limits| ("Limits", limits)));

@@ -53,7 +53,8 @@ struct Stored {
     provenance: String,
 }
 
-const COLUMNS: &str = "SELECT id, name, config, provenance, stopped, rejected, trials, last_trial, evaluations,
+const COLUMNS: &str =
+    "SELECT id, name, config, provenance, stopped, rejected, trials, last_trial, evaluations,
     last_evaluation, measurements, last_measurement, answer, seal FROM studies";
 
 impl Stored {
@@ -138,7 +139,8 @@ fn read_stored(path: &Path, connection: &Connection, study: &Study) -> Result<(S
     let mut statement = connection.prepare_cached(&sql).map_err(|e| wrap(path, e))?;
     let found = statement.query_row([study.key], Stored::read).optional().map_err(|e| wrap(path, e))?;
     let Some(row) = found else {
-        let reason = format!("study '{}' is no longer there; another process may have deleted it", study.name);
+        let reason =
+            format!("study '{}' is no longer there; another process may have deleted it", study.name);
         return Err(Error::Store { path: path.into(), reason });
     };
     row.filter(|(stored, _)| stored.study.name == study.name).ok_or_else(|| altered(path))

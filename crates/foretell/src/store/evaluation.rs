@@ -103,7 +103,8 @@ pub(super) fn read(
     let (mut evaluations, mut end) = (Vec::new(), End { count: 0, digest: first(study) });
     while let Some(row) = rows.next().map_err(fail)? {
         let evaluation = follow(row, layout, &mut end).map_err(fail)?.ok_or_else(|| {
-            let reason = format!("evaluation {} of study '{}' is not what was written", end.count, study.name);
+            let reason =
+                format!("evaluation {} of study '{}' is not what was written", end.count, study.name);
             corrupt(path, reason)
         })?;
         evaluations.push(evaluation);
@@ -123,9 +124,7 @@ fn follow(row: &rusqlite::Row, layout: Layout, end: &mut End) -> rusqlite::Resul
     let evaluation = Evaluation { trial, evaluator, status, message, value, seconds: row.get(6)? };
     let digest = evaluation.digest(end.count, &end.digest);
     let sealed = match layout {
-        Layout::Sealed => {
-            row.get::<_, Vec<u8>>(8)? == seal(&digest, evaluation.seconds, &evaluation.message)
-        }
+        Layout::Sealed => row.get::<_, Vec<u8>>(8)? == seal(&digest, evaluation.seconds, &evaluation.message),
         Layout::Unsealed => true,
     };
     if row.get::<_, Vec<u8>>(7)? != digest || !sealed {
@@ -139,8 +138,7 @@ fn follow(row: &rusqlite::Row, layout: Layout, end: &mut End) -> rusqlite::Resul
 pub(super) fn seal_all(connection: &Connection, study: i64, rows: &[Evaluation]) -> rusqlite::Result<()> {
     let sql = "SELECT digest FROM evaluations WHERE study = ?1 AND number = ?2";
     for (number, row) in rows.iter().enumerate() {
-        let digest: Vec<u8> =
-            connection.query_row(sql, params![study, number as i64], |row| row.get(0))?;
+        let digest: Vec<u8> = connection.query_row(sql, params![study, number as i64], |row| row.get(0))?;
         let seal = seal(&digest, row.seconds, &row.message);
         let sql = "UPDATE evaluations SET seal = ?3 WHERE study = ?1 AND number = ?2";
         connection.execute(sql, params![study, number as i64, &seal[..]])?;

@@ -17,8 +17,10 @@ pub(crate) mod faulty {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::{LazyLock, Mutex};
 
-    /// For each store by its path, how many more failpoints it passes before one fails.
+    /// For each store by its path, how many more failpoints it passes until one fails; [`FAILING`] from then on.
     static FAULTS: LazyLock<Mutex<HashMap<String, u64>>> = LazyLock::new(Mutex::default);
+
+    const FAILING: u64 = u64::MAX;
 
     pub(in crate::store) fn pass(connection: &Connection) -> rusqlite::Result<()> {
         static PASSED: AtomicU64 = AtomicU64::new(0);
@@ -30,17 +32,16 @@ pub(crate) mod faulty {
             std::process::abort();
         }
         let mut faults = FAULTS.lock().expect("no holder panics");
-        match connection.path().and_then(|path| faults.get_mut(path)) {
-            None | Some(0) => Ok(()),
-            Some(1) => Err(rusqlite::Error::SqliteFailure(
-                ffi::Error::new(ffi::SQLITE_IOERR),
-                Some("disk I/O error of a test".to_owned()),
-            )),
-            Some(left) => {
-                *left -= 1;
-                Ok(())
-            }
+        let Some(left) = connection.path().and_then(|path| faults.get_mut(path)) else { return Ok(()) };
+        *left = match *left {
+            1 | FAILING => FAILING,
+            left => left.saturating_sub(1),
+        };
+        if *left < FAILING {
+            return Ok(());
         }
+        let said = Some("disk I/O error of a test".to_owned());
+        Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_IOERR), said))
     }
 
     /// From the `nth` failpoint that the store passes on, every one fails as a disk would; 0 ends this.
@@ -53,6 +54,6 @@ pub(crate) mod faulty {
     /// Whether the fault has happened.
     #[cfg(test)]
     pub(crate) fn failed(path: &std::path::Path) -> bool {
-        FAULTS.lock().expect("no holder panics").get(&*path.to_string_lossy()) == Some(&1)
+        FAULTS.lock().expect("no holder panics").get(&*path.to_string_lossy()) == Some(&FAILING)
     }
 }

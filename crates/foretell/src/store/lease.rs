@@ -119,7 +119,11 @@ impl Holder {
 }
 
 impl Lease {
-    pub(super) fn take(path: &Path, connection: &mut Connection, study: &Study) -> Result<(Self, Weak<Token>)> {
+    pub(super) fn take(
+        path: &Path,
+        connection: &mut Connection,
+        study: &Study,
+    ) -> Result<(Self, Weak<Token>)> {
         Self::take_watching(path, connection, study, WATCH)
     }
 
@@ -265,7 +269,8 @@ fn beat(path: PathBuf, study: i64, token: String) -> (Sender<()>, JoinHandle<()>
     let thread = std::thread::spawn(move || {
         while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(BEAT) {
             // The row must change with every beat, even where the clock stands still or goes back.
-            let sql = format!("UPDATE leases SET beat = max({}, beat + 1) WHERE study = ?1 AND token = ?2", now());
+            let sql =
+                format!("UPDATE leases SET beat = max({}, beat + 1) WHERE study = ?1 AND token = ?2", now());
             on_row(&path, &sql, study, &token);
         }
     });
@@ -376,13 +381,19 @@ mod tests {
     fn a_holder_that_beats_is_left_alone_and_a_silent_one_is_replaced() {
         let (file, store, study) = File::new("watched");
         for ahead in [-70, 100_000] {
-            let insert = "INSERT OR REPLACE INTO leases VALUES (1, 7, '1', 'another', ?1, 'x', 'another', '')";
+            let insert =
+                "INSERT OR REPLACE INTO leases VALUES (1, 7, '1', 'another', ?1, 'x', 'another', '')";
             store.connection.execute(insert, [now() + ahead]).unwrap();
             let (stop, stopped) = channel::<()>();
             let path = file.0.clone();
             let beating = std::thread::spawn(move || {
                 while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(Duration::from_millis(50)) {
-                    on_row(&path, "UPDATE leases SET beat = beat + 1 WHERE study = ?1 AND token = ?2", 1, "x");
+                    on_row(
+                        &path,
+                        "UPDATE leases SET beat = beat + 1 WHERE study = ?1 AND token = ?2",
+                        1,
+                        "x",
+                    );
                 }
             });
             let mut other = Store::open(&file.0).unwrap();

@@ -89,7 +89,8 @@ pub(super) fn read(path: &Path, connection: &Connection, study: &Study) -> Resul
     let (mut measurements, mut end) = (Vec::new(), End { count: 0, digest: first(study) });
     while let Some(row) = rows.next().map_err(fail)? {
         let measurement = Measurement::follow(row, &mut end).map_err(fail)?.ok_or_else(|| {
-            let reason = format!("measurement {} of study '{}' is not what was written", end.count, study.name);
+            let reason =
+                format!("measurement {} of study '{}' is not what was written", end.count, study.name);
             corrupt(path, reason)
         })?;
         measurements.push(measurement);

@@ -138,9 +138,8 @@ fn refuse_beyond(path: &Path, connection: &Connection, study: &Study, trials: En
 fn answer_seal(connection: &Connection, study: &Study) -> rusqlite::Result<Option<Digest>> {
     use rusqlite::OptionalExtension;
     let sql = "SELECT answer, digest FROM answers WHERE study = ?1";
-    let row = |row: &rusqlite::Row| {
-        Ok(Study::answer_seal(&row.get::<_, String>(0)?, &row.get::<_, Vec<u8>>(1)?))
-    };
+    let row =
+        |row: &rusqlite::Row| Ok(Study::answer_seal(&row.get::<_, String>(0)?, &row.get::<_, Vec<u8>>(1)?));
     connection.query_row(sql, [study.key], row).optional()
 }
 
@@ -174,11 +173,13 @@ mod tests {
         };
         let digest = store.trials(&study).unwrap().1;
         store.append(&study, &(0..5).map(trial).collect::<Vec<_>>(), 2, &digest).unwrap();
-        let said = Evaluation { evaluator: "e".into(), status: "exit".into(), seconds: 2.0, ..Default::default() };
+        let said =
+            Evaluation { evaluator: "e".into(), status: "exit".into(), seconds: 2.0, ..Default::default() };
         let digest = store.evaluations(&study).unwrap().1;
         store.evaluated(&study, 0, &Evaluation { message: "no".into(), ..said }, &digest).unwrap();
         let (genes, phase) = ("{}".into(), "prefill".into());
-        let measured = Measurement { stage: 5, trial: Some(1), genes, phase, latency: json!({"seconds": 0.1}) };
+        let measured =
+            Measurement { stage: 5, trial: Some(1), genes, phase, latency: json!({"seconds": 0.1}) };
         let digest = store.measurements(&study).unwrap().1;
         store.measured(&study, 0, &measured, &digest).unwrap();
         store.set_answer(&study, &json!({"winner": 4})).unwrap();

@@ -183,7 +183,8 @@ pub(super) fn pack<'t>(
 
 fn damaged(path: &Path, study: &Study, chunk: u64) -> Error {
     let from = chunk.saturating_mul(CHUNK);
-    let reason = format!("numbers of study '{}' from trial {from} on are not those of its trials", study.name);
+    let reason =
+        format!("numbers of study '{}' from trial {from} on are not those of its trials", study.name);
     corrupt(path, reason)
 }
 

@@ -173,12 +173,7 @@ pub(super) fn ends(path: &Path, study: &Study, what: &str, found: End, anchored:
 pub(super) type Visit<'v> = dyn FnMut(Trial, Digest) -> Result<()> + 'v;
 
 /// Walks the trials of a study to the end that its row names.
-pub(super) fn walk_all(
-    path: &Path,
-    connection: &Connection,
-    study: &Study,
-    visit: &mut Visit,
-) -> Result<()> {
+pub(super) fn walk_all(path: &Path, connection: &Connection, study: &Study, visit: &mut Visit) -> Result<()> {
     let end = walk(path, connection, study, Layout::Sealed, visit)?;
     ends(path, study, "trials", end, study.anchor.trials)
 }

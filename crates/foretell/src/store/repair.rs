@@ -111,7 +111,8 @@ impl Lock {
 
 fn copy_log(from: &Path, to: &Path) -> std::io::Result<()> {
     let log = beside(from, "-wal");
-    if log.exists() { fs::copy(log, beside(to, "-wal")).map(drop) } else { Ok(()) }
+    let filled = log.metadata().is_ok_and(|log| log.len() > 0);
+    if filled { fs::copy(log, beside(to, "-wal")).map(drop) } else { Ok(()) }
 }
 
 /// Writes what was found into a new store, and checks it.

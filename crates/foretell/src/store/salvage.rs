@@ -82,9 +82,9 @@ fn rows(
         let Ok(mut rows) = statement.query([]) else { break };
         while let Ok(Some(row)) = rows.next() {
             if let Some(one) = read(row)
-                && named.iter().all(|known| {
-                    known.study.key != one.study.key && known.study.name != one.study.name
-                })
+                && named
+                    .iter()
+                    .all(|known| known.study.key != one.study.key && known.study.name != one.study.name)
             {
                 named.push(one);
             }
@@ -142,8 +142,7 @@ fn count(connection: &Connection, study: &Study) -> Option<u64> {
 /// The trials of a study from the first on without a gap, those behind a gap, and the number after the last one seen.
 fn trials(connection: &Connection, study: &Study, layout: Layout) -> (Vec<Trial>, Vec<Trial>, u64) {
     let columns = Trial::columns(layout);
-    let sql =
-        format!("SELECT {columns} FROM trials WHERE study = ?1 AND number >= ?2 ORDER BY number");
+    let sql = format!("SELECT {columns} FROM trials WHERE study = ?1 AND number >= ?2 ORDER BY number");
     let (mut kept, mut salvaged) = (Vec::new(), Vec::new());
     // The number that comes next, and the digest that it must follow from, where that is known.
     let (mut next, mut previous) = (0_i64, Some(study.first_digest()));

@@ -10,7 +10,8 @@ impl Store {
     pub fn verify(&self) -> Result<(u64, u64)> {
         self.at_once(|| {
             let sql = "PRAGMA integrity_check(1)";
-            let said: String = self.connection.query_row(sql, [], |row| row.get(0)).map_err(|e| self.fail(e))?;
+            let said: String =
+                self.connection.query_row(sql, [], |row| row.get(0)).map_err(|e| self.fail(e))?;
             if said != "ok" {
                 return Err(corrupt(&self.path, said));
             }

@@ -93,7 +93,10 @@ impl<'s> Baseline<'s> {
             count: usize::try_from(other.trials.min(study.trials)).unwrap_or(usize::MAX),
         };
         if let Some(other) = longest.filter(|other| other.trials > 0) {
-            return Ok(Baseline::Stored { name: other.name.clone(), draws: draws(Place::Beside(store), other) });
+            return Ok(Baseline::Stored {
+                name: other.name.clone(),
+                draws: draws(Place::Beside(store), other),
+            });
         }
         let settings = Settings {
             algorithm: "random".into(),

@@ -23,7 +23,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("rank", &[]),
     ("score", &["architecture", "cancel", "error", "file", "network", "probe", "proxy", "rank", "seed"]),
     ("search", &["catalogue", "error", "rank", "seed"]),
-    ("store", &["error", "file"]),
+    ("store", &["cancel", "error", "file"]),
     (
         "study",
         &[

@@ -70,8 +70,9 @@ impl Damage {
 const TABLES: [&str; 7] =
     ["studies", "trials", "ranks", "evaluations", "measurements", "answers", "contents"];
 
-/// Statements that change each column of each table in each way that its type allows, and that delete rows.
-pub fn of_every_column(path: &Path) -> Vec<Damage> {
+/// Statements that change each column of each table in each way that its type allows, in one place or in all, and that delete
+/// rows.
+pub fn of_every_column(path: &Path, everywhere: bool) -> Vec<Damage> {
     let connection = Connection::open(path).unwrap();
     let mut said = Vec::new();
     for table in TABLES {
@@ -91,7 +92,11 @@ pub fn of_every_column(path: &Path) -> Vec<Damage> {
         let places = [one(count / 2), one(count - 1), String::new()];
         for (column, kind) in &columns {
             for value in values(kind, column) {
-                said.extend(places.iter().map(|place| format!("UPDATE {table} SET {column} = {value} {place}")));
+                let place = said.len() % places.len();
+                let places = if everywhere { &places[..] } else { &places[place..=place] };
+                said.extend(
+                    places.iter().map(|place| format!("UPDATE {table} SET {column} = {value} {place}")),
+                );
             }
         }
         said.extend(places.iter().map(|place| format!("DELETE FROM {table} {place}")));
@@ -120,6 +125,7 @@ fn values(kind: &str, column: &str) -> Vec<String> {
         "TEXT" => &["COLUMN || ' '", "substr(COLUMN, 2)", "''", "replace(COLUMN, '1', '2') || 'x'", "'null'"],
         _ => &["COLUMN || x'00'", "substr(COLUMN, 2)", "x''", "zeroblob(32)", "zeroblob(100000)"],
     };
-    let nothing = ["NULL"].into_iter().filter(|_| column == "stopped" || column == "answer" || column == "trial");
+    let nothing =
+        ["NULL"].into_iter().filter(|_| column == "stopped" || column == "answer" || column == "trial");
     texts.iter().copied().chain(nothing).map(|text| text.replace("COLUMN", column)).collect()
 }

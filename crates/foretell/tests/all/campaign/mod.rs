@@ -72,9 +72,11 @@ fn damage_never_changes_an_answer() {
     try_all(damages.collect::<Vec<_>>().into_iter(), &subject, true);
 }
 
-/// Every column of every table is changed in every way that its type allows, and every table loses rows.
+/// Every column of every table is changed in every way that its type allows, in one row or another, and every table loses
+/// rows. With `FORETELL_CAMPAIGN` each change is made in every place.
 #[test]
 fn no_column_can_be_changed_unnoticed() {
     let subject = Subject::new("columns");
-    try_all(damage::of_every_column(&subject.path).into_iter(), &subject, false);
+    let everywhere = std::env::var_os("FORETELL_CAMPAIGN").is_some();
+    try_all(damage::of_every_column(&subject.path, everywhere).into_iter(), &subject, false);
 }
