@@ -1,33 +1,33 @@
 //! Who writes a study: a row with a heartbeat, so that a second writer is refused at once and a dead one is replaced.
 //!
 //! Each lease has a random token. Its holder beats, writes and leaves only while the row still has this token, so a holder
-//! that was taken for dead changes nothing of its successor's. Whether a holder lives is asked of the system where its
-//! process id has a meaning: in the same run of the same machine, in the same namespace of processes. Elsewhere the row is
-//! watched, because clocks differ: a row that does not change while its holder should have beaten twice belongs to nobody.
+//! that was taken for dead changes nothing of its successor's. Where the holder cannot be seen, its row is watched, because
+//! clocks differ: a row that does not change while its holder should have beaten twice belongs to nobody.
 
+use super::holder::{self, AHEAD, Holder, RECENT, State, started};
 use super::open::{PATIENCE, wrap};
 use super::{Study, failpoint, now};
 use crate::cancel::checkpoint;
 use crate::error::{Error, Result};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 /// How often a writer says that it lives.
 const BEAT: Duration = Duration::from_secs(5);
 /// How long a row is watched before its holder is taken for dead.
 const WATCH: Duration = Duration::from_secs(12);
-/// Seconds for which a beat counts as recent, so that the row need not be watched.
-const RECENT: i64 = 60;
-/// Seconds that the beat of another machine may lie in the future and still count as recent.
-const AHEAD: i64 = 5;
 
 /// The right to write a study; given back when dropped.
 pub struct Lease {
+    _held: Option<Held>,
+}
+
+/// A row that is given back when dropped.
+struct Held {
     path: PathBuf,
     study: i64,
     token: Arc<Token>,
@@ -36,87 +36,6 @@ pub struct Lease {
 
 /// What tells one lease from all others.
 pub(super) struct Token(pub(super) String);
-
-/// A process that holds a study.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holder {
-    /// The process.
-    pub pid: i64,
-    /// The machine it runs on.
-    pub host: String,
-    started: String,
-    boot: String,
-    namespace: String,
-    beat: i64,
-    token: String,
-}
-
-/// What is known of a holder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Lives,
-    Dead,
-    /// It cannot be seen from here, and its last beat is long ago or in the future.
-    Silent,
-}
-
-impl Holder {
-    /// This process.
-    fn this(token: String) -> Self {
-        let pid = i64::from(std::process::id());
-        let trim = |text: String| text.trim().to_owned();
-        Holder {
-            pid,
-            host: host(),
-            started: started(pid).unwrap_or_default(),
-            boot: std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(trim).unwrap_or_default(),
-            namespace: std::fs::read_link("/proc/self/ns/pid")
-                .map(|link| link.to_string_lossy().into_owned())
-                .unwrap_or_default(),
-            beat: now(),
-            token,
-        }
-    }
-
-    fn read(row: &Row) -> rusqlite::Result<Self> {
-        Ok(Holder {
-            pid: row.get(0)?,
-            started: row.get(1)?,
-            host: row.get(2)?,
-            beat: row.get(3)?,
-            token: row.get(4)?,
-            boot: row.get(5)?,
-            namespace: row.get(6)?,
-        })
-    }
-
-    fn find(connection: &Connection, study: i64) -> rusqlite::Result<Option<Self>> {
-        let sql = "SELECT pid, started, host, beat, token, boot, namespace FROM leases WHERE study = ?1";
-        connection.query_row(sql, [study], Self::read).optional()
-    }
-
-    fn state(&self) -> State {
-        self.state_seen_by(&Self::this(String::new()))
-    }
-
-    fn state_seen_by(&self, own: &Self) -> State {
-        let near = match own.boot.is_empty() {
-            // Without these names the machine's own must do.
-            true => self.boot.is_empty() && self.host == own.host,
-            false => self.boot == own.boot && self.namespace == own.namespace,
-        };
-        if near && !self.started.is_empty() {
-            let lives = started(self.pid).is_some_and(|now| now == self.started);
-            return if lives { State::Lives } else { State::Dead };
-        }
-        let age = own.beat.saturating_sub(self.beat);
-        if (-AHEAD..RECENT).contains(&age) { State::Lives } else { State::Silent }
-    }
-
-    fn busy(&self, study: &Study) -> Error {
-        Error::Busy { study: study.name.clone(), pid: self.pid, host: self.host.clone() }
-    }
-}
 
 impl Lease {
     pub(super) fn take(
@@ -135,8 +54,11 @@ impl Lease {
     ) -> Result<(Self, Weak<Token>)> {
         let fail = |e| wrap(path, e);
         failpoint::pass(connection).map_err(fail)?;
-        let memory = path == Path::new(":memory:");
-        let silent = if memory { None } else { watched(path, connection, study, watch)? };
+        // A store without a file has no second writer.
+        if path == Path::new(":memory:") {
+            return Ok((Lease { _held: None }, Weak::new()));
+        }
+        let silent = watched(path, connection, study, watch)?;
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fail)?;
         // Another process may have been faster.
@@ -154,11 +76,10 @@ impl Lease {
         let token = Arc::new(Token(token));
         let known = Arc::downgrade(&token);
         // From here on the row is given back, even where it is not known whether the commit succeeded.
-        let mut lease = Lease { path: path.to_owned(), study: study.key, token, beating: None };
+        let mut held = Held { path: path.to_owned(), study: study.key, token, beating: None };
         super::write::commit(path, transaction)?;
-        // A store without a file has no second writer.
-        lease.beating = (!memory).then(|| beat(path.to_owned(), study.key, lease.token.0.clone()));
-        Ok((lease, known))
+        held.beating = Some(beat(path.to_owned(), study.key, held.token.0.clone()));
+        Ok((Lease { _held: Some(held) }, known))
     }
 }
 
@@ -204,7 +125,7 @@ pub(super) fn refuse_writers(path: &Path, connection: &Connection) -> Result<()>
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)));
     for row in rows.map_err(fail)? {
         let (pid, host, beat, study): (i64, String, i64, String) = row.map_err(fail)?;
-        let seen = host != self::host() || started(pid).is_some();
+        let seen = host != holder::host() || started(pid).is_some();
         if seen && (-AHEAD..RECENT).contains(&now().saturating_sub(beat)) {
             return Err(Error::Busy { study, pid, host });
         }
@@ -253,7 +174,7 @@ pub(super) fn release(path: &Path, connection: &Connection, study: &Study) -> Re
     Ok(holder)
 }
 
-impl Drop for Lease {
+impl Drop for Held {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.beating.take() {
             drop(stop);
@@ -288,26 +209,6 @@ fn on_row(path: &Path, sql: &str, study: i64, token: &str) {
 /// How a file is opened that must be there.
 fn flags() -> OpenFlags {
     OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX
-}
-
-/// The name of this machine.
-pub(super) fn host() -> String {
-    System::host_name().unwrap_or_else(|_| "this machine".to_owned())
-}
-
-/// When a process began, in what units the system has, if it lives and can be seen from here.
-fn started(pid: i64) -> Option<String> {
-    let pid = u32::try_from(pid).ok()?;
-    // Ticks since the machine started, which no clock that is set changes. The name before them may hold spaces.
-    if let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/stat")) {
-        let mut fields = text.rsplit_once(')')?.1.split_whitespace();
-        let ended = matches!(fields.next(), None | Some("Z" | "X"));
-        return fields.nth(18).filter(|_| !ended).map(str::to_owned);
-    }
-    let pid = Pid::from_u32(pid);
-    let mut system = System::new().ok()?;
-    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, ProcessRefreshKind::nothing());
-    system.process(pid).map(|process| process.start_time().to_string())
 }
 
 #[cfg(test)]
@@ -346,34 +247,6 @@ mod tests {
         let score = Score { status: "ok".into(), value: 1.0, ..Score::default() };
         let (id, genes) = (number.to_string(), "{}".to_owned());
         Trial { number, id, genes, objectives: vec![1.0], scores: vec![score], seconds: 0.5 }
-    }
-
-    #[test]
-    fn a_holder_is_judged_by_what_can_be_seen_of_it() {
-        let own = Holder::this(String::new());
-        assert_eq!(own.state(), State::Lives);
-        let gone = Holder { pid: i64::from(u32::MAX), ..own.clone() };
-        assert_eq!(gone.state(), State::Dead);
-        assert_eq!(Holder { started: "1".into(), ..own.clone() }.state(), State::Dead);
-        // The same machine, but another container: its process cannot be seen, and is not taken for dead.
-        let contained = Holder { namespace: "pid:[1]".into(), ..gone.clone() };
-        let elsewhere = Holder { boot: "another".into(), host: "another".into(), ..gone };
-        for holder in [contained, elsewhere] {
-            let aged = |age: i64| Holder { beat: own.beat.saturating_sub(age), ..holder.clone() };
-            for (age, state) in [
-                (0, State::Lives),
-                (RECENT - 1, State::Lives),
-                (-AHEAD, State::Lives),
-                (70, State::Silent),
-                (-70, State::Silent),
-                (i64::MAX, State::Silent),
-            ] {
-                assert_eq!(aged(age).state_seen_by(&own), state, "{age} seconds");
-            }
-            for beat in [i64::MIN, i64::MAX] {
-                assert_eq!(Holder { beat, ..holder.clone() }.state(), State::Silent);
-            }
-        }
     }
 
     /// The clock of another machine is wrong by more than a minute, in either direction.

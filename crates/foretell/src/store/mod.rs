@@ -12,11 +12,13 @@ mod anchor;
 mod delete;
 mod evaluation;
 pub(crate) mod failpoint;
+mod holder;
 mod lease;
 mod measurement;
 mod merge;
 mod migrate;
 mod open;
+mod place;
 mod ranks;
 mod read;
 mod repair;
@@ -26,7 +28,8 @@ mod verify;
 mod write;
 
 pub use evaluation::Evaluation;
-pub use lease::{Holder, Lease};
+pub use holder::Holder;
+pub use lease::Lease;
 pub use measurement::Measurement;
 pub use merge::Merged;
 pub use ranks::Ranks;
@@ -36,7 +39,8 @@ pub use trial::{Score, Trial};
 use crate::error::{Error, Result};
 use anchor::{Anchor, Digest};
 use lease::Token;
-use open::{FileId, wrap};
+use open::wrap;
+use place::FileId;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -136,7 +140,7 @@ impl Store {
             return Ok(study);
         }
         let provenance = json!({
-            "version": env!("CARGO_PKG_VERSION"), "command": command, "processor": processor(), "host": lease::host(),
+            "version": env!("CARGO_PKG_VERSION"), "command": command, "processor": processor(), "host": holder::host(),
             "time": now(),
         });
         let path = self.path.clone();

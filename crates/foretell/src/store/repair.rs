@@ -4,7 +4,8 @@
 //! study of their own, `NAME-salvaged`. The damaged file is kept aside as it was. Nobody else may use the store meanwhile.
 
 use super::merge::Content;
-use super::open::{PATIENCE, beside, is_ours};
+use super::open::{PATIENCE, is_ours};
+use super::place::beside;
 use super::salvage::{self, Found};
 use super::{Store, lease};
 use crate::error::{Error, Result};

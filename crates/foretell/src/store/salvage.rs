@@ -5,7 +5,7 @@
 //! store stands in for it: the schema is known, and digests tell whether what is read through it is ours.
 
 use super::anchor::{Anchor, End};
-use super::open::beside;
+use super::place::beside;
 use super::repair::Scratch;
 use super::trial::Layout;
 use super::{Evaluation, Measurement, Store, Study, Trial};

@@ -2,7 +2,8 @@
 //! the one writer of the study.
 
 use super::anchor::{Digest, End};
-use super::open::{FileId, wrap};
+use super::open::wrap;
+use super::place::{FileId, file_id};
 use super::trial::seal;
 use super::{Evaluation, Measurement, Store, Study, Trial};
 use super::{anchor, evaluation, failpoint, lease, measurement, ranks};
@@ -133,7 +134,7 @@ pub(super) struct Guard {
 impl Guard {
     /// The file is the one that was opened, and its writer is this store or nobody.
     pub(super) fn check(&self, connection: &Connection) -> Result<()> {
-        if self.file != FileId::of(&self.path) {
+        if self.file != file_id(&self.path) {
             let reason = "was moved, replaced or deleted while it was open: run the same command again";
             return Err(Error::Store { path: self.path.clone(), reason: reason.into() });
         }
