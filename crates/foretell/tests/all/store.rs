@@ -285,7 +285,8 @@ fn a_store_in_use_is_not_repaired() {
     let path = folder.0.join("store.db");
     intact(&path);
     let mut writer = Store::open(&path).unwrap();
-    rusqlite::Connection::open(&path).unwrap().execute("UPDATE trials SET seconds = 9e9", []).unwrap();
+    let damage = "UPDATE trials SET id = 'another' WHERE number = 5";
+    rusqlite::Connection::open(&path).unwrap().execute(damage, []).unwrap();
     let error = repair(&path).unwrap_err();
     assert!(error.to_string().contains("in use by another process"), "{error}");
     let study = writer.find("a").unwrap().unwrap();
@@ -309,7 +310,10 @@ fn a_database_of_another_program_is_not_repaired() {
     let folder = Folder::new("another");
     let path = folder.0.join("other.db");
     let other = rusqlite::Connection::open(&path).unwrap();
-    other.execute_batch("CREATE TABLE studies (id, name); CREATE TABLE trials (id, study, value)").unwrap();
+    let tables = "CREATE TABLE studies (id, name, config, provenance, stopped, rejected);
+                  CREATE TABLE trials (id, study, value);
+                  INSERT INTO studies VALUES (1, 'theirs', '{}', '{}', NULL, 0); INSERT INTO trials VALUES (1, 1, 0.5)";
+    other.execute_batch(tables).unwrap();
     drop(other);
     let before = std::fs::read(&path).unwrap();
     let error = repair(&path).unwrap_err();
