@@ -161,6 +161,16 @@ fn huge_numbers_are_refused_or_work() {
     folder.fails("benchmark build build.toml --dry-run", 2, "seeds");
     folder.write("build.toml", &build("2", "1000000000"));
     folder.fails("benchmark build build.toml --dry-run", 2, "strata");
+    // The space has fewer networks than are asked for; drawing on until they are found would take hours.
+    folder.write(
+        "small.toml",
+        "name = \"small\"\nfamily = \"gpt2\"\n[fixed]\nvocab_size = 257\ncontext_len = 32\ncutoffs = []\ndiv_val = 1\n\
+         d_model = 16\nn_head = 2\n[choices]\nn_layer = [1, 2]\nd_inner = [16, 32, 48]\n",
+    );
+    let build =
+        build("2", "1").replace("networks = 4", "networks = 65536").replace("\"gpt2\"", "\"small.toml\"");
+    folder.write("build.toml", &build.replace("[1000000, 90000000]", "[1000, 30000]"));
+    folder.fails("benchmark build build.toml --dry-run", 2, "of 65536 networks");
 }
 
 /// A formula that was found is not believed if its file was altered; one that somebody wrote is.

@@ -62,8 +62,9 @@ fn bytes() -> String {
     "bytes".to_owned()
 }
 
-/// Draws after which a range is taken to have no further network.
-const DRAWS: u64 = 1000;
+/// Draws without a new network, for each that was found, after which a range is taken to have no further one; and how many
+/// at least.
+const DRAWS: [u64; 2] = [20, 1000];
 
 /// More networks than this are a slip of the pen.
 const MOST: usize = 1_000_000;
@@ -145,12 +146,11 @@ impl Plan {
             let params =
                 Bound { min: edge(stratum), max: edge(stratum + 1) - u64::from(stratum + 1 < config.strata) };
             let inside = space.within(&Limits { params, ..Limits::default() })?;
-            let mut draws = 0;
-            let mut found = 0;
+            let (mut draws, mut newest, mut found) = (0_u64, 0, 0);
             while found < count {
-                if draws >= DRAWS * count as u64 {
+                if draws - newest >= DRAWS[1].max(DRAWS[0] * found as u64) {
                     return wrong(format!(
-                        "fewer than {count} networks of {} to {} parameters were found: take fewer strata or a larger space",
+                        "only {found} of {count} networks of {} to {} parameters were found: take fewer strata or a larger space",
                         params.min, params.max
                     ));
                 }
@@ -159,7 +159,7 @@ impl Plan {
                 draws += 1;
                 if seen.insert(network.id()) {
                     networks.push(network);
-                    found += 1;
+                    (newest, found) = (draws, found + 1);
                 }
             }
         }
