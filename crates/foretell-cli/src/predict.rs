@@ -91,8 +91,12 @@ fn details(saved: &Saved) {
     let [half, most] = check.inside.map(|share| 100.0 * share);
     output::line(format!("intervals  {half:.0} % of labels are inside 50 %, {most:.0} % inside 90 %"));
     let models = saved.predictor.models();
-    let shown: Vec<String> =
-        models.iter().take(5).map(|(name, weight)| format!("{name} {:.0} %", 100.0 * weight)).collect();
+    let shown: Vec<String> = models
+        .iter()
+        .take(5)
+        .filter(|model| model.1 >= 0.005)
+        .map(|(name, weight)| format!("{name} {:.0} %", 100.0 * weight))
+        .collect();
     output::line(format!("models     {}", shown.join(", ")));
 }
 
@@ -198,6 +202,9 @@ fn suggest(args: &Suggest, json: bool) -> Result<()> {
                 output::line(format!("{:>7}  {}", short(pool[place].params().total), genes(&pool[place])))
             }
         }
+    }
+    if json {
+        return Ok(());
     }
     output::note(
         "\nTrain each and write one line per network with its result, e.g. {…, \"valid_loss\": 3.2}, then\n  \

@@ -38,7 +38,7 @@ fn a_search_maximises_a_prediction() {
     let found = folder.json(search);
     assert_eq!(folder.json(search)["hash"], found["hash"]);
     std::fs::remove_file(folder.0.join("p.json")).unwrap();
-    assert_eq!(folder.json("best s")["id"], found["id"]);
+    assert_eq!(folder.json("best s")["id"], found["architecture"]["id"]);
     folder.ok("show s");
     folder.fails("search --space flexibert --proxy @p.json", 1, "p.json");
 }

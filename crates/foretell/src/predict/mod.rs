@@ -21,7 +21,7 @@ mod transform;
 pub use design::{design, pool, propose};
 pub use features::{Feature, Group, features};
 pub use labels::{Labels, ScoreColumn};
-pub use saved::{Saved, load};
+pub use saved::{Saved, load, name_proxy};
 
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};

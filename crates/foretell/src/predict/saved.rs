@@ -135,12 +135,17 @@ impl Saved {
                 "needs scores of every network and cannot be maximised by a search: fit one without scores";
             return Err(Error::option("predictor", message));
         }
-        proxy::register::<Predicted>(&PREDICTED)?;
+        name_proxy()?;
         let digest = digest(&self.body());
         let request = format!("predicted[by={digest}]");
         LOADED.write().expect("no holder panics").insert(digest, Arc::new(self.predictor));
         Ok(request)
     }
+}
+
+/// Makes the proxy `predicted` known; it can score once its predictor is registered.
+pub fn name_proxy() -> Result<()> {
+    proxy::register::<Predicted>(&PREDICTED)
 }
 
 /// Reads a predictor and makes it a proxy of this process; its request.

@@ -3,6 +3,7 @@
 use crate::architecture::{Architecture, Counter, Visitor};
 use crate::error::{Error, Result};
 use crate::latency::{Model, Phase};
+use crate::predict;
 use crate::proxy::{Request, Score};
 use crate::search::Outcome;
 use crate::store::Trial;
@@ -86,6 +87,8 @@ impl Objective {
     /// The objectives of a stored study.
     pub fn of(config: &serde_json::Value) -> Result<Vec<Self>> {
         let wrong = || Error::option("objectives", "of the study cannot be read");
+        // A study that maximised a prediction is read without its predictor.
+        predict::name_proxy()?;
         let one = |entry: &serde_json::Value| {
             let text = |key: &str| entry.get(key).and_then(|value| value.as_str());
             match (text("proxy"), text("least")) {
