@@ -1,7 +1,7 @@
 //! Damaged and hostile files, outputs that cannot be written, folders that two commands want.
 
 use crate::support::Folder;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const NETWORK: &str = "{\"family\": \"gpt2\", \"vocab_size\": 257, \"context_len\": 32, \"cutoffs\": [], \"n_layer\": 1, \
@@ -118,23 +118,35 @@ fn two_trainings_of_one_folder_do_not_mix() {
     folder.write("net.json", NETWORK);
     folder.write("text.txt", &"some sheep and some goats\n".repeat(400));
     let train = "train net.json --on text.txt --with steps=100000 --with tokens=16 -o run";
-    let mut first = folder.start(train);
+    let mut first = Ended(folder.start(train));
     let start = Instant::now();
     while !folder.0.join("run/.foretell-lock").exists() && start.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(Duration::from_millis(100));
-    folder.fails(train, 1, &format!("run is being written by process {}", first.id()));
-    first.kill().unwrap();
-    first.wait().unwrap();
+    folder.fails(train, 1, &format!("run is being written by process {}", first.0.id()));
+    first.end();
     // The lock of a killed process is free.
     folder.ok("train net.json --on text.txt --with steps=2 --with tokens=16 -o other");
-    let again = folder.command(train).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    let mut again = again.unwrap();
+    let mut again = Ended(folder.start(train));
     std::thread::sleep(Duration::from_millis(500));
-    assert!(again.try_wait().unwrap().is_none(), "it runs");
-    again.kill().unwrap();
-    again.wait().unwrap();
+    assert!(again.0.try_wait().unwrap().is_none(), "it runs");
+}
+
+/// A process that ends with its test, also where that fails.
+struct Ended(Child);
+
+impl Ended {
+    fn end(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 /// Numbers that would ask for more memory than any machine has, or wrap around.
