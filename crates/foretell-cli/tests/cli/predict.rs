@@ -34,11 +34,11 @@ fn a_predictor_is_fitted_shown_and_used() {
 fn a_search_maximises_a_prediction() {
     let folder = Folder::new();
     folder.ok(FIT);
-    let search = "search --space gpt2 --max-params 20M --proxy @p.json --budget 60 --name s --json";
+    let search = "search --space gpt2 --max-params 20M --proxy @p.json --budget 60 --name s";
     let found = folder.json(search);
     assert_eq!(folder.json(search)["hash"], found["hash"]);
     std::fs::remove_file(folder.0.join("p.json")).unwrap();
-    assert_eq!(folder.json("best s")["id"], found["architecture"]["id"]);
+    assert_eq!(folder.json("best s")["d_inner"], found["architecture"]["d_inner"]);
     folder.ok("show s");
     folder.fails("search --space flexibert --proxy @p.json", 1, "p.json");
 }
