@@ -216,7 +216,7 @@ fn power() -> PathBuf {
 
 #[test]
 fn power_losses_over_every_command_that_writes() {
-    let library = power();
+    let (library, mut all) = (power(), 0);
     for job in JOBS {
         let lose = |folder: &Folder, dice: &mut Dice, job: &Job| {
             let mut command = folder.command(job.command);
@@ -229,6 +229,7 @@ fn power_losses_over_every_command_that_writes() {
         };
         let hits: u64 = (0..rounds()).map(|round| disturbed(job, round, &lose)).sum();
         println!("{}: {hits} power losses in {} rounds, the same result", job.name, rounds());
-        assert!(hits > 0, "{} never lost power", job.name);
+        all += hits;
     }
+    assert!(all >= 10 * rounds(), "only {all} power losses");
 }
