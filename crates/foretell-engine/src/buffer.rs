@@ -89,7 +89,7 @@ impl<S: Scalar> Workspace<S> {
         self.free.iter().map(|(room, _)| room * size_of::<S>()).sum()
     }
 
-    /// Frees what is idle and starts the peak anew, for the next network of another shape.
+    /// Frees what is idle and resets the peak, for the next network of another shape.
     pub fn clear(&mut self) {
         self.held -= self.free.drain(..).map(|(room, _)| room).sum::<usize>().min(self.held);
         self.peak = self.held;

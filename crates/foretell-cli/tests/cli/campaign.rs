@@ -86,6 +86,12 @@ const JOBS: &[Job] = &[
         result: Outcome::Printed("best s --store both.db --json"),
     },
     Job {
+        name: "verify",
+        before: &["search --space space.toml --algorithm random --budget 20 --name s --quiet"],
+        command: "verify s -k 1 --seeds 1 --on text.txt --with steps=6 --with tokens=16 --with batch=4 -o verified",
+        result: Outcome::Files("verified/verification.json"),
+    },
+    Job {
         name: "score",
         before: &[],
         command: "score net.json --proxies snip,synflow,grad-norm --seeds 5",
@@ -197,6 +203,29 @@ fn kills_over_every_command_that_writes() {
         };
         let hits: u64 = (0..rounds()).map(|round| disturbed(job, round, &kill)).sum();
         println!("{}: {hits} kills in {} rounds, the same result", job.name, rounds());
+    }
+}
+
+/// Any number of threads, and pauses at random moments, give the same study.
+#[test]
+fn threads_and_pauses_change_nothing() {
+    let job = &JOBS[0];
+    let undisturbed = folder(job);
+    undisturbed.ok(job.command);
+    let expected = outcome(job, &undisturbed);
+    for threads in [1, 16, 128] {
+        let folder = folder(job);
+        let mut dice = Dice(threads);
+        let mut child = folder.start(&format!("{} --threads {threads}", job.command));
+        for _ in 0..rounds() {
+            for signal in ["-STOP", "-CONT"] {
+                std::thread::sleep(Duration::from_millis(dice.below(60)));
+                // The program may have ended by now.
+                let _ = Command::new("kill").args([signal, &child.id().to_string()]).output();
+            }
+        }
+        assert!(child.wait().unwrap().success());
+        assert!(outcome(job, &folder) == expected, "{threads} threads");
     }
 }
 

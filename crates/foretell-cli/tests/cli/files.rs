@@ -27,7 +27,7 @@ fn an_altered_score_is_computed_again() {
     assert!(folder.said(&format!("{score} --quiet")).is_empty());
 }
 
-/// A cache folder inside of a file cannot be made, whoever asks.
+/// A cache folder inside of a file cannot be made, not even by root.
 #[test]
 fn a_command_goes_on_without_a_cache() {
     let folder = Folder::new();

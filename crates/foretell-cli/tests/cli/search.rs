@@ -109,7 +109,7 @@ fn killed_at_any_moment_a_study_ends_the_same() {
             child.wait().unwrap();
             here += u32::from(alive);
             since += 1;
-            // After some kills in a row the study is brought to its end and begun anew.
+            // After some kills in a row the study is brought to its end and started again.
             if since == 8 || here == each {
                 let ended = folder.json(&format!("{search} --store killed.db --threads {threads}"));
                 assert_eq!(ended["hash"], undisturbed["hash"], "{algorithm}");

@@ -59,7 +59,7 @@ pub trait Space: Send + Sync {
     fn mutate(&self, parent: &Architecture, rate: f64, rng: &mut Rng) -> Architecture;
     /// A child of two parents.
     fn cross(&self, a: &Architecture, b: &Architecture, rng: &mut Rng) -> Architecture;
-    /// A child with values drawn anew: outside the positions with the probability of the slot, inside with that of the
+    /// A child with newly drawn values: outside the positions with the probability of the slot, inside with that of the
     /// position. Spaces whose positions cannot be told apart take the mean of the latter.
     fn redraw(&self, parent: &Architecture, frame: Rate, row: Rate, rng: &mut Rng) -> Architecture {
         let positions = parent.positions().max(1);
@@ -84,7 +84,7 @@ pub trait Space: Send + Sync {
     }
 }
 
-/// The probability that a value is drawn anew, by slot or position.
+/// The probability that a value is drawn again, by slot or position.
 pub type Rate<'r> = &'r dyn Fn(usize) -> f64;
 
 /// How many architectures a space holds.

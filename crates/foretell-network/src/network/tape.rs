@@ -64,7 +64,7 @@ pub struct Tape<'w, S> {
     pub(super) cache: Option<&'w mut Cache<S>>,
 }
 
-/// Makes the embedded input anew from what it is.
+/// Makes the embedded input again from what it is.
 pub type Embedding<S> = Box<dyn FnOnce(Mat<'_, S>) -> Vec<S>>;
 
 /// The matrices of a pass.

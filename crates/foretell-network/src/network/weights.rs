@@ -295,7 +295,7 @@ struct Slab<S> {
     data: Vec<S>,
 }
 
-/// Tensors above this many entries, the largest word tables, are drawn anew each time.
+/// Tensors above this many entries, the largest word tables, are redrawn each time.
 const KEPT: u64 = 1 << 26;
 
 impl<S: Scalar> Supernet<S> {

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! - Paper: *T-Razor* eq. 10.
-//! - Direction: higher is better. Cost: as [dss](super::dss); ranks are taken anew whenever the set grows.
+//! - Direction: higher is better. Cost: as [dss](super::dss); ranks are taken again whenever the set grows.
 //! - Departures from the paper: ties share their average rank. Diversity and saliency depart as in dss, and
 //!   so do the options.
 use super::dss::{Dss, OPTIONS};

@@ -8,7 +8,7 @@
 //! - Paper: *Neural architecture search without training* (Mellor et al., ICML 2021); activation distance of Serianni &
 //!   Kalita (ACL 2023), whose FlexiBERT version is `over=tokens`, whose cells are `of=outputs`.
 //! - Direction: higher is better. Cost: one forward pass.
-//! - Departures from the paper: weights as initialised; the released vision code draws linear maps and convolutions anew
+//! - Departures from the paper: weights as initialised; the released vision code redraws linear maps and convolutions
 //!   from N(0, 1), which `weights=redrawn` does.
 use super::prelude::*;
 

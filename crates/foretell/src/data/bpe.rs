@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(bpe.encode("aaaaa").len(), 2);
     }
 
-    /// As it is defined: every count taken anew after every merge, every merge applied to the whole piece.
+    /// As it is defined: every count taken again after every merge, every merge applied to the whole piece.
     fn by_definition(text: &str, tokens: u32) -> (FxHashMap<Pair, u32>, Vec<u32>) {
         let bytes = byte_tokens();
         let cut = || text.split_inclusive('\n').flat_map(pieces);

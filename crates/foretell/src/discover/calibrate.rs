@@ -2,7 +2,7 @@
 //!
 //! Three steps of a ladder are fitted: the best trivial count, the best single proxy, and a blend of at most three proxies
 //! by ranks (ridge regression of ranks on ranks). Labels give the direction too: where large networks train worse, a count
-//! is turned round. Each is estimated by leaving one label out at a time, the choice and the weights made anew without it.
+//! is turned round. Each is estimated by leaving one label out at a time, the choice and the weights made again without it.
 //! A step is taken only if its gain over the one below is above zero with 97.5 % of bootstrap resamples: a gain inside the
 //! noise is not claimed.
 

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::str::FromStr;
 
-/// How often an invalid child is made anew before a random formula takes its place.
+/// How often an invalid child is made again before a random formula takes its place.
 const TRIES: usize = 100;
 /// How often a random formula is drawn before there is taken to be none left.
 const SAMPLES: usize = 10_000;

@@ -3,7 +3,7 @@
 //! ```text
 //! b(A, l) = mean over kinds of (rank of A's block l among the population's blocks l) / (how many there are)
 //! population = best of random points
-//! repeat: mutants: a member's blocks with the smallest b drawn anew
+//! repeat: mutants: a member's blocks with the smallest b redrawn
 //!         crossings: of two members of equal width, worse blocks of the first replaced by the second's
 //!         population = best of population and children
 //! ```
@@ -86,7 +86,7 @@ impl Default for Options {
 pub(super) const ABOUT: &About = &About {
     name: "block-wise",
     sentence: "T-Razor: evolution that works on the worst blocks of a network.",
-    steps: "mutants: the worst blocks drawn anew; crossings: worse blocks replaced by a better member's; keep the best",
+    steps: "mutants: the worst blocks redrawn; crossings: worse blocks replaced by a better member's; keep the best",
     paper: "T-Razor, algorithm 1, equations 12 and 13",
     several: false,
     options: &[
@@ -95,8 +95,8 @@ pub(super) const ABOUT: &About = &About {
         ("steps", "160", "steps unless a budget is given"),
         ("mutants", "25", "children by mutation"),
         ("crossovers", "25", "children by crossing"),
-        ("share", "0.25", "share of the blocks that a mutation draws anew"),
-        ("whole", "0.1", "probability that a mutation draws depth, width or their like anew"),
+        ("share", "0.25", "share of the blocks that a mutation redraws"),
+        ("whole", "0.1", "probability that a mutation redraws depth, width or their like"),
         ("graft", "0.5", "largest share of the blocks that a crossing replaces"),
         ("pick", "lowest-block", "lowest-block: the worst blocks first; pso: those furthest behind the best"),
         ("inertia", "0.7", "pso: what is kept of a velocity"),

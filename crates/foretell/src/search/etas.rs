@@ -72,7 +72,7 @@ pub(super) const ABOUT: &About = &About {
         ("parents", "3", "the best observed, from which children come"),
         ("pool", "100", "children of a step"),
         ("chosen", "3", "children of a step that are let through"),
-        ("rate", "0.4", "probability that a value is drawn anew"),
+        ("rate", "0.4", "probability that a value is redrawn"),
         ("steps", "10", "steps unless a budget is given"),
         ("patience", "5", "stops when the best has not changed for so many steps; 0: never"),
         ("age", "0", "only points chosen in so many last steps are parents; 0: all"),

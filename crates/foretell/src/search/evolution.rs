@@ -61,8 +61,8 @@ pub(super) const ABOUT: &About = &About {
         ("parents", "10", "the best so far, from which children come"),
         ("mutants", "25", "children by mutation"),
         ("crossovers", "25", "children by crossing"),
-        ("whole_rate", "0.4", "probability that depth, width and their like are drawn anew"),
-        ("block_rate", "0.2", "probability that a value of a layer is drawn anew"),
+        ("whole_rate", "0.4", "probability that depth, width and their like are redrawn"),
+        ("block_rate", "0.2", "probability that a value of a layer is redrawn"),
     ],
     departures: "no point is scored twice; children are retried, then replaced by random points",
 };

@@ -155,7 +155,7 @@ impl<P: Clone + Send + 'static> Memetic<P> {
         chosen
     }
 
-    /// The next population, or none where it is to begin anew.
+    /// The next population, or none where the search is to restart.
     fn settle(&mut self, context: &dyn SearchContext<P>) {
         let leader = self.population.first().copied();
         let among = self.population.drain(..).chain(self.new.drain(..)).collect();
@@ -209,7 +209,7 @@ impl<P: Clone + Send + 'static> Memetic<P> {
     }
 
     /// A random point, every second time scaled so that it uses what the limits allow.
-    fn anew(operators: &dyn Operators<P>, rng: &mut Rng) -> P {
+    fn restarted(operators: &dyn Operators<P>, rng: &mut Rng) -> P {
         let point = operators.sample(rng);
         if rng.random_bool(0.5) { operators.fit(point, true, rng) } else { point }
     }
@@ -235,7 +235,7 @@ impl<P: Clone + Send + 'static> Searcher<P> for Memetic<P> {
                 attempts += 1;
                 if !children || attempts > ATTEMPTS {
                     origin = None;
-                    return Self::anew(operators, rng);
+                    return Self::restarted(operators, rng);
                 }
                 let (point, made) = self.child(operators, rng);
                 origin = Some(made);

@@ -38,7 +38,7 @@ pub struct Told<P> {
     pub outcome: Option<Outcome>,
 }
 
-/// Which values of the whole point, as opposed to a block, are drawn anew.
+/// Which values of the whole point, as opposed to a block, are redrawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Whole {
     /// None.
@@ -68,7 +68,7 @@ pub enum Step {
 pub trait Operators<P> {
     /// A random point.
     fn sample(&self, rng: &mut Rng) -> P;
-    /// A child with values drawn anew, those of a block with the probability that `block` gives.
+    /// A child with values redrawn, those of a block with the probability that `block` gives.
     fn redraw(&self, parent: &P, whole: Whole, block: &dyn Fn(usize) -> f64, rng: &mut Rng) -> P;
     /// A child that takes each value from either parent.
     fn cross(&self, a: &P, b: &P, rng: &mut Rng) -> P;
@@ -79,7 +79,7 @@ pub trait Operators<P> {
     /// Whether blocks of one would fit into the other unchanged.
     fn alike(&self, a: &P, b: &P) -> bool;
     /// A neighbour of a point, inside the limits if the point was and the step allows it. Where points have no neighbours
-    /// of their own, a block or a value of the whole is drawn anew.
+    /// of their own, a block or a value of the whole is redrawn.
     fn step(&self, parent: &P, step: Step, rng: &mut Rng) -> P {
         if step == Step::Whole {
             return self.redraw(parent, Whole::One, &|_| 0.0, rng);

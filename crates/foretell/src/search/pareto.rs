@@ -69,7 +69,7 @@ pub(super) const ABOUT: &About = &About {
         ("parents", "20", "draws from the front"),
         ("mutants", "40", "children by mutation"),
         ("crossovers", "40", "children by crossing"),
-        ("rate", "0.3", "probability that a value is drawn anew"),
+        ("rate", "0.3", "probability that a value is redrawn"),
         ("steps", "10", "steps unless a budget is given"),
         (
             "dominance",

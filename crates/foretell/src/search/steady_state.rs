@@ -3,13 +3,13 @@
 //! ```text
 //! population = random points
 //! repeat: pool = best share of the population; two parents from it
-//!         child = crossing of both with probability C, else the first; drawn anew in part with probability M
+//!         child = crossing of both with probability C, else the first; redrawn in part with probability M
 //!         population = best p of population + child        (or: the worst leaves, then the child enters)
 //! ```
 //!
 //! - Paper: *LPZero: Language model zero-cost proxy search from zero* (Dong et al., EMNLP 2024), and its released code.
 //! - Departures from the paper: no point is scored twice. Both parents may be the same point, since each is drawn from the
-//!   whole pool: of a pool of 8, one crossing in eight is a copy, which then counts only if it is drawn anew in part. The
+//!   whole pool: of a pool of 8, one crossing in eight is a copy, which then counts only if it is redrawn in part. The
 //!   paper samples "two of them" and does not say whether they differ.
 use super::archive::Archive;
 use super::{About, Build, Operators, SearchContext, Searcher, Told, Whole, counts, shares};
@@ -70,8 +70,8 @@ pub(super) const ABOUT: &About = &About {
         ("generations", "1000", "children unless a budget is given"),
         ("pool", "0.1", "share of the population that parents come from; 0.5 in the released code"),
         ("crossover", "0.5", "probability that a child has two parents"),
-        ("mutation", "0.5", "probability that it is drawn anew in part"),
-        ("rate", "0.5", "probability that a value of it is drawn anew then"),
+        ("mutation", "0.5", "probability that it is redrawn in part"),
+        ("rate", "0.5", "probability that a value of it is redrawn then"),
         (
             "survivors",
             "best",

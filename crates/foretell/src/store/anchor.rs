@@ -237,7 +237,7 @@ fn contents(path: &Path, connection: &Connection) -> Result<(u64, Digest)> {
     known.ok_or_else(|| corrupt(path, "the number of studies is not what was written"))
 }
 
-/// Changes in place and never computes it anew: a study that was lost stays noticed.
+/// Changes in place and never recomputes it: a study that was lost stays noticed.
 fn change_contents<'s>(
     path: &Path,
     connection: &Connection,

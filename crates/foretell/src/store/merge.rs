@@ -2,7 +2,7 @@
 //!
 //! A study that both stores hold must be the same, or the beginning of the other: the longer one stays. Shards whose
 //! settings differ in `shard` alone are united into a study without it: their trials sorted by architecture, each once, in
-//! a chain of their own. That study is made anew from all shards at hand whenever one is added, so it depends on which
+//! a chain of their own. That study is made again from all shards at hand whenever one is added, so it depends on which
 //! shards were merged and on nothing else: the order does not matter, nor does merging twice.
 
 use super::anchor::{self, Anchor};

@@ -25,9 +25,9 @@ use rand::RngExt;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// How often a child is made anew before a random point takes its place: at a limit most children break it.
+/// How often a child is made again before a random point takes its place: at a limit most children break it.
 const TRIES: usize = 1000;
-/// Blocks drawn anew to bring a child inside its limits.
+/// Blocks redrawn to bring a child inside its limits.
 const MENDS: usize = 40;
 /// The best candidates among which some are measured while a search runs.
 const FINALISTS: usize = 64;
@@ -222,7 +222,7 @@ impl<'s, 'e> StudyContext<'s, 'e> {
         best.map(|(_, point)| point).into_iter().chain(largest).collect()
     }
 
-    /// A child that breaks its limits, with blocks drawn anew as long as that brings it nearer to them.
+    /// A child that breaks its limits, with blocks redrawn as long as that brings it nearer to them.
     fn mended(&self, mut point: Architecture, rng: &mut Rng) -> Architecture {
         let mut excess = self.operators.constraints.excess(&point);
         for _ in 0..MENDS {

@@ -3,7 +3,7 @@
 //! A folder `checkpoint-STEP` holds `weights.safetensors` (the network alone, as `foretell score --weights` reads it),
 //! `training.safetensors` (moments, heads, generator) and `state.json` with the digests of all. It is written under
 //! another name, brought to the disk and then renamed, so that it is there whole or not at all; only then is the one before
-//! removed. One that is damaged is put aside as `damaged-checkpoint-STEP`, and the run begins anew. No generator has a state: what is drawn follows from the seed and the number of the step. Beside it, where a run may stop early,
+//! removed. One that is damaged is put aside as `damaged-checkpoint-STEP`, and the run starts again. No generator has a state: what is drawn follows from the seed and the number of the step. Beside it, where a run may stop early,
 //! `best.safetensors` holds the network as it was at the best validation; a run that goes on from before that validation
 //! writes the same again.
 
@@ -125,7 +125,7 @@ pub(super) fn load<S: Scalar>(
     let Some((state, files)) = intact(folder, &path)? else {
         let aside = folder.join(format!("damaged-{}", path.file_name().unwrap_or_default().display()));
         log::warn!(
-            "{} is damaged: it is kept as {}, and the run begins anew",
+            "{} is damaged: it is kept as {}, and the run starts again",
             path.display(),
             aside.display()
         );

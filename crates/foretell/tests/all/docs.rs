@@ -1,6 +1,6 @@
 //! Keeps the documentation true: generated tables, the list of pages, links, the length of the README.
 //!
-//! `FORETELL_UPDATE=1 cargo test --test docs` writes the generated tables anew.
+//! `FORETELL_UPDATE=1 cargo test --test docs` writes the generated tables.
 
 use foretell::architecture::{FAMILIES, Field, Kind, Positions, Scope};
 use foretell::proxy::{About, CATALOGUE, Cost, SHARED, SHARED_RANGES};

@@ -4,6 +4,7 @@
 //! takes 100 random networks per family instead of a few, `FORETELL_ORACLE_FAMILY` those of one. `FORETELL_PYTHON_PATH`
 //! is put before that Python's own packages, for a second version of transformers.
 
+use crate::support::Folder;
 use foretell::architecture::{Architecture, Form, Role};
 use foretell::engine::buffer::Workspace;
 use foretell::engine::scalar::Scalar;
@@ -36,26 +37,6 @@ fn python() -> Option<PathBuf> {
 
 fn full() -> bool {
     std::env::var("FORETELL_ORACLE").is_ok_and(|value| value == "full")
-}
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("foretell-oracle-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    /// What failed stays, to be looked at.
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
 }
 
 fn one_of<'a, T>(choices: &'a [T], rng: &mut Rng) -> &'a T {
@@ -352,7 +333,7 @@ const FAMILIES: [&str; 9] =
 #[test]
 fn exported_networks_are_the_engines() {
     let Some(python) = python() else { return };
-    let folder = Folder::new("networks");
+    let folder = Folder::new("oracle-networks");
     let count = if full() { 100 } else { 4 };
     let chosen = std::env::var("FORETELL_ORACLE_FAMILY").unwrap_or_default();
     for family in FAMILIES.into_iter().filter(|family| chosen.is_empty() || *family == chosen) {
@@ -371,7 +352,7 @@ fn exported_networks_are_the_engines() {
 #[test]
 fn proxies_of_exported_networks_agree() {
     let Some(python) = python() else { return };
-    let folder = Folder::new("proxies");
+    let folder = Folder::new("oracle-proxies");
     for i in 0..20 {
         let family = FAMILIES[i % FAMILIES.len()];
         let mut rng = Seed(9).stream(family, i as u64);

@@ -1,5 +1,6 @@
 //! Stores under attack: cut off, bits flipped, written by others, by newer releases, in places that cannot be written.
 
+use crate::support::Folder;
 use foretell::error::Error;
 use foretell::seed::Seed;
 use foretell::space;
@@ -8,24 +9,6 @@ use foretell::study::{Leaderboard, Objective, Settings, StudyBuilder};
 use rand::RngExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-/// A folder of its own for each test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("foretell-store-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn settings(budget: u64) -> Settings {
     let space = space::preset("autoformer-tiny").unwrap();
@@ -82,7 +65,7 @@ fn rounds() -> u32 {
 /// Damage is an error and never a wrong answer, and `repair` brings back a beginning of what was written and nothing else.
 #[test]
 fn damage_is_named_and_repaired() {
-    let folder = Folder::new("damage");
+    let folder = Folder::new("store-damage");
     let path = folder.0.join("store.db");
     let (bytes, written) = intact(&path);
     let mut rng = Seed(1).stream("damage", 0);
@@ -138,7 +121,7 @@ fn damage_is_named_and_repaired() {
 /// One page in the middle is lost: the study goes on behind what was before it, and ends as if nothing had happened.
 #[test]
 fn a_repaired_study_goes_on_to_the_same_end() {
-    let folder = Folder::new("repaired");
+    let folder = Folder::new("store-repaired");
     let path = folder.0.join("store.db");
     let (mut bytes, written) = intact(&path);
     let hash = |store: &Store| store.hash(&store.find("a").unwrap().unwrap()).unwrap();
@@ -161,7 +144,7 @@ fn a_repaired_study_goes_on_to_the_same_end() {
 #[test]
 #[ignore = "writes a million trials"]
 fn a_million_trials_are_opened_and_ranked_at_once() {
-    let folder = Folder::new("million");
+    let folder = Folder::new("store-million");
     let path = folder.0.join("store.db");
     let mut store = Store::open(&path).unwrap();
     let objectives = vec![Objective::proxy("nsc").unwrap(), Objective::Params];
@@ -214,7 +197,7 @@ fn a_million_trials_are_opened_and_ranked_at_once() {
 
 #[test]
 fn newer_schemas_and_other_programs_are_refused() {
-    let folder = Folder::new("newer");
+    let folder = Folder::new("store-newer");
     let path = folder.0.join("store.db");
     let (mut bytes, _) = intact(&path);
     // The user version is the big-endian integer at byte 60 of the header.
@@ -234,7 +217,7 @@ fn newer_schemas_and_other_programs_are_refused() {
 
 #[test]
 fn a_second_writer_is_refused_at_once_and_named() {
-    let folder = Folder::new("writers");
+    let folder = Folder::new("store-writers");
     let path = folder.0.join("store.db");
     let mut first = Store::open(&path).unwrap();
     let study = first.create("a", &settings(1).config().unwrap(), "").unwrap();
@@ -255,7 +238,7 @@ fn a_second_writer_is_refused_at_once_and_named() {
 /// Four searches of a cluster start at the same moment with a store that is not there yet.
 #[test]
 fn a_store_is_created_by_many_at_once() {
-    let folder = Folder::new("created");
+    let folder = Folder::new("store-created");
     for round in 0..25 {
         let path = folder.0.join(format!("{round}.db"));
         let start = std::sync::Barrier::new(4);
@@ -281,7 +264,7 @@ fn a_store_is_created_by_many_at_once() {
 /// Damage while a search writes: repairing would take the file away from it.
 #[test]
 fn a_store_in_use_is_not_repaired() {
-    let folder = Folder::new("in-use");
+    let folder = Folder::new("store-in-use");
     let path = folder.0.join("store.db");
     intact(&path);
     let mut writer = Store::open(&path).unwrap();
@@ -307,7 +290,7 @@ fn a_store_in_use_is_not_repaired() {
 /// The tables of another program may even have the same names.
 #[test]
 fn a_database_of_another_program_is_not_repaired() {
-    let folder = Folder::new("another");
+    let folder = Folder::new("store-another");
     let path = folder.0.join("other.db");
     let other = rusqlite::Connection::open(&path).unwrap();
     let tables = "CREATE TABLE studies (id, name, config, provenance, stopped, rejected);
@@ -325,7 +308,7 @@ fn a_database_of_another_program_is_not_repaired() {
 /// Everything that was written is there, or nothing is taken over.
 #[test]
 fn a_merge_takes_nothing_from_a_damaged_store() {
-    let folder = Folder::new("laundered");
+    let folder = Folder::new("store-laundered");
     let path = folder.0.join("store.db");
     for said in [
         "DELETE FROM trials WHERE number > 10; DELETE FROM ranks",
@@ -368,7 +351,7 @@ fn more_objectives_than_a_store_holds_are_refused() {
 
 #[test]
 fn places_that_cannot_be_written_are_named() {
-    let folder = Folder::new("places");
+    let folder = Folder::new("store-places");
     let file = folder.0.join("file");
     std::fs::write(&file, "").unwrap();
     // Permissions do not bind everyone; a file that is no folder and a folder without files do.
@@ -384,7 +367,7 @@ fn places_that_cannot_be_written_are_named() {
 /// A reader sees the last whole generation while a writer writes.
 #[test]
 fn readers_and_writers_do_not_disturb_each_other() {
-    let folder = Folder::new("readers");
+    let folder = Folder::new("store-readers");
     let path = folder.0.join("store.db");
     let mut writer = Store::open(&path).unwrap();
     StudyBuilder::from(settings(20).clone()).in_store(&mut writer).name("a").run().unwrap();

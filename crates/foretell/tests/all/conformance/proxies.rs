@@ -206,7 +206,7 @@ fn small_batches_are_scored_or_refused() {
     }
 }
 
-/// What a released program draws anew, and how often a circle is drawn, decide a score; the first circle is the same.
+/// What a released program redraws, and how often a circle is drawn, decide a score; the first circle is the same.
 #[test]
 fn redrawn_weights_and_further_circles() {
     let network = &networks()[0];

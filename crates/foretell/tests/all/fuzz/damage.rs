@@ -1,7 +1,8 @@
 //! Damaged copies of every file that the library writes: the answer is that of the intact file, or an error.
 
+use super::campaign;
 use super::mutate::mutant;
-use super::{Folder, campaign};
+use crate::support::Folder;
 use foretell::architecture::Architecture;
 use foretell::data::{Data, Text, Tokeniser};
 use foretell::discover::{Settings, Statistics};
@@ -94,7 +95,7 @@ impl Watch for Two {
 
 #[test]
 fn checkpoints() {
-    let folder = Folder::new("checkpoint");
+    let folder = Folder::new("fuzz-checkpoint");
     let data = Data::Text(Text::of("test", text().as_bytes(), None, Tokeniser::Bytes).unwrap());
     let run =
         |folder: Option<&Path>| run_in::<f32>(&tiny(4), &data, &recipe(), folder, Duration::ZERO, &mut ());
@@ -109,7 +110,7 @@ fn checkpoints() {
 
 #[test]
 fn finished_runs() {
-    let folder = Folder::new("runs");
+    let folder = Folder::new("fuzz-runs");
     let data = Data::Text(Text::of("test", text().as_bytes(), None, Tokeniser::Bytes).unwrap());
     let list = [4, 6].map(|width| Job { architecture: tiny(width), recipe: recipe() });
     let losses = || -> Result<Vec<_>> {
@@ -125,7 +126,7 @@ fn finished_runs() {
 
 #[test]
 fn caches() {
-    let folder = Folder::new("cache");
+    let folder = Folder::new("fuzz-cache");
     let path = folder.0.join("scores.jsonl");
     let score = |i: u32| Score { parts: vec![f64::from(i) / 3.0], ..Score::from(1.0 / f64::from(i + 1)) };
     let cache = Cache::open(&path).unwrap();
@@ -149,7 +150,7 @@ fn caches() {
 
 #[test]
 fn statistics() {
-    let folder = Folder::new("statistics");
+    let folder = Folder::new("fuzz-statistics");
     let file = folder.0.join("kept");
     let settings = Settings { entries: 16, options: "batch=1,tokens=4".to_owned(), ..Settings::default() };
     let networks = [tiny(4), tiny(6)];
@@ -160,7 +161,7 @@ fn statistics() {
 
 #[test]
 fn weights() {
-    let folder = Folder::new("weights");
+    let folder = Folder::new("fuzz-weights");
     let (network, path) = (tiny(4), folder.0.join("model.safetensors"));
     let weights: Weights<f32> = Weights::shared(&network, Seed(1));
     let export = foretell::export::Export { architecture: &network, weights: Some(&weights), origin: &[] };

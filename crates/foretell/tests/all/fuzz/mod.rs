@@ -10,7 +10,7 @@ mod parsers;
 use crate::allocations::largest;
 use mutate::mutant;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Mutants per parser.
@@ -47,24 +47,6 @@ fn fuzz(name: &str, usual: u64, seeds: &[Vec<u8>], parse: &dyn Fn(&[u8]) -> bool
     }
     println!("{name}: {count} mutants, {accepted} accepted, {} failures", failures.len());
     assert!(failures.is_empty(), "{name}: {} of {count} fail: {failures:#?}", failures.len());
-}
-
-/// A folder that is gone with its test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("foretell-fuzz-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// A file of the corpus.

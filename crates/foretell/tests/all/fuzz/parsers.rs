@@ -1,6 +1,7 @@
 //! Every parser of the library under mutated inputs.
 
-use super::{Folder, corpus, fuzz};
+use super::{corpus, fuzz};
+use crate::support::Folder;
 use foretell::architecture::{Architecture, Counter};
 use foretell::benchmark::{Benchmark, Plan};
 use foretell::data::{Data, Tokeniser};
@@ -94,7 +95,7 @@ fn configurations() {
         let Ok(value) = serde_json::from_slice(bytes) else { return false };
         hub::read(&value, Path::new("/nowhere")).is_ok_and(|architecture| counted(&architecture))
     });
-    let folder = Folder::new("build");
+    let folder = Folder::new("fuzz-build");
     let small = "name = \"small\"\nfamily = \"gpt2\"\n[fixed]\nvocab_size = 257\ncontext_len = 32\ncutoffs = []\ndiv_val = 1\n\
         [choices]\nn_layer = [1, 2, 3]\nd_model = [16, 24, 32]\nn_head = [1, 2, 4]\nd_inner = [16, 32, 48, 64]\n";
     std::fs::write(folder.0.join("space.toml"), small).unwrap();
@@ -107,7 +108,7 @@ fn configurations() {
 
 #[test]
 fn tables() {
-    let folder = Folder::new("tables");
+    let folder = Folder::new("fuzz-tables");
     let inside = folder.0.join("own");
     std::fs::create_dir(&inside).unwrap();
     let [rows, repeats] = ["architectures.jsonl", "repeats.csv"].map(corpus);
@@ -126,7 +127,7 @@ fn tables() {
 
 #[test]
 fn tensors() {
-    let folder = Folder::new("tensors");
+    let folder = Folder::new("fuzz-tensors");
     let path = folder.0.join("inputs.safetensors");
     fuzz("inputs", 300, &[corpus("inputs.safetensors")], &|bytes| {
         std::fs::write(&path, bytes).unwrap();
@@ -176,7 +177,7 @@ fn jpeg() -> Vec<u8> {
 #[test]
 fn images() {
     let open = |path: &Path| Data::open(path, Tokeniser::Bytes, None, None).is_ok();
-    let folder = Folder::new("images");
+    let folder = Folder::new("fuzz-images");
     for class in ["a", "b"] {
         let inside = folder.0.join("classes/train").join(class);
         std::fs::create_dir_all(&inside).unwrap();
