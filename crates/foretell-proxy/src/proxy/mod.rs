@@ -107,6 +107,8 @@ pub struct About {
     pub departures: &'static str,
     /// Published rank correlations, for comparison with one's own.
     pub published: &'static str,
+    /// Whether it is meant only where it is named, and not by `all` or the name of its cost.
+    pub by_name: bool,
 }
 
 impl About {
@@ -127,6 +129,7 @@ impl About {
         parts: &[],
         departures: "none known",
         published: "",
+        by_name: false,
     };
 
     /// A card of a count, to be completed.
@@ -402,7 +405,8 @@ impl Request {
             if part != "all" && cost.is_none() {
                 return Self::parse(&format!("{part}{options}")).map(|request| requests.push(request));
             }
-            for about in cards().into_iter().filter(|about| cost.is_none_or(|cost| cost == about.cost)) {
+            let meant = |about: &&About| !about.by_name && cost.is_none_or(|cost| cost == about.cost);
+            for about in cards().into_iter().filter(meant) {
                 let options = if about.runs() { options } else { "" };
                 let request = Self::parse(&format!("{}{options}", about.name))?;
                 requests.push(Request { lenient: true, ..request });

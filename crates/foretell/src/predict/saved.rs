@@ -175,6 +175,7 @@ static PREDICTED: About = About {
     paper: "none; see docs/predict.md",
     cost: Cost::Shape,
     options: &[("by", "", "digest of the predictor, which must be loaded")],
+    by_name: true,
     ..About::SHAPE
 };
 

@@ -37,6 +37,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "data",
             "error",
             "latency",
+            "predict",
             "proxy",
             "rank",
             "score",
@@ -48,6 +49,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "units",
         ],
     ),
+    ("predict", &["architecture", "engine", "error", "file", "proxy", "rank", "seed", "space"]),
     (
         "discover",
         &["architecture", "catalogue", "error", "file", "probe", "proxy", "rank", "score", "search", "seed"],

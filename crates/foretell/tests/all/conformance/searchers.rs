@@ -340,7 +340,8 @@ fn evaluators_are_asked_about_few_and_once() {
 #[derive(serde::Deserialize)]
 struct Picky {}
 
-static PICKY: About = About { name: "picky", sentence: "Fails for every third network.", ..About::SHAPE };
+static PICKY: About =
+    About { name: "picky", sentence: "Fails for every third network.", by_name: true, ..About::SHAPE };
 
 impl Proxy for Picky {
     fn score(&self, input: &ProxyInput) -> foretell::error::Result<Score> {

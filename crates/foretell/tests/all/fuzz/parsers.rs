@@ -64,7 +64,7 @@ fn requests_and_other_words() {
         .filter(|line| !line.is_empty())
         .map(<[u8]>::to_vec)
         .collect();
-    seeds.extend(proxy::cards().iter().map(|card| card.name.as_bytes().to_vec()));
+    seeds.extend(proxy::CATALOGUE.iter().map(|entry| entry.about.name.as_bytes().to_vec()));
     fuzz("request", 500, &seeds, &|bytes| {
         text(bytes).is_some_and(|text| Request::parse_list(text).is_ok_and(|list| !list.is_empty()))
     });
