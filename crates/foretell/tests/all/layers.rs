@@ -109,6 +109,7 @@ const CRATES: [(&str, &[&str]); 4] = [
             "export",
             "hub",
             "latency",
+            "predict",
             "prelude",
             "report",
             "search",
