@@ -102,7 +102,10 @@ impl Reader {
         let family = text("family").map(architecture::family).transpose()?;
         let space = match text("space") {
             Some(file) if file.ends_with(".toml") => {
-                Some(space::open(&hints.folder.join(file).display().to_string())?)
+                // A space file lies beside the table, or where the row says.
+                let beside = hints.folder.join(file);
+                let path = if beside.exists() { beside } else { PathBuf::from(file) };
+                Some(space::open(&path.display().to_string())?)
             }
             Some(name) => match space::open(name) {
                 // The name of a space that is not at hand is a label; the family says how to read the row.
