@@ -110,6 +110,9 @@ fn verdict(status: ExitStatus, out: &Path, err: &Path) -> Result<f64, Failure> {
 
 /// A command that could not be started or waited for.
 fn not_run(error: io::Error) -> Error {
+    if leaving() {
+        return Error::Cancelled;
+    }
     Error::NotEvaluated { reason: format!("the command did not start: {error}") }
 }
 
