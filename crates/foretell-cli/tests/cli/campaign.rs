@@ -190,6 +190,7 @@ fn disturbed(job: &Job, round: u64, run: &dyn Fn(&Folder, &mut Dice, &Job) -> bo
 }
 
 #[test]
+#[ignore = "loads the machine: ./check runs it alone"]
 fn kills_over_every_command_that_writes() {
     for job in JOBS {
         let start = Instant::now();
@@ -208,6 +209,7 @@ fn kills_over_every_command_that_writes() {
 
 /// Any number of threads, and pauses at random moments, give the same study.
 #[test]
+#[ignore = "loads the machine: ./check runs it alone"]
 fn threads_and_pauses_change_nothing() {
     let job = &JOBS[0];
     let undisturbed = folder(job);
@@ -244,6 +246,7 @@ fn power() -> PathBuf {
 }
 
 #[test]
+#[ignore = "loads the machine: ./check runs it alone"]
 fn power_losses_over_every_command_that_writes() {
     let (library, mut all) = (power(), 0);
     for job in JOBS {
