@@ -115,7 +115,7 @@ impl Reader {
             None => None,
         };
         match (space, family) {
-            (Some(space), Some(family)) if space.definition().family.name() != family.name() => {
+            (Some(space), Some(family)) if !space.definition().family.is(family) => {
                 let (own, said) = (space.definition().family.name(), family.name());
                 Err(Error::data(
                     "",

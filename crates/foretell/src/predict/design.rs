@@ -34,11 +34,11 @@ pub fn pool(space: &dyn Space, limits: &Limits, n: u64, seed: u64) -> Result<Vec
 /// `n` networks of a pool that are worth a label, given what a predictor knows: those with the largest expected improvement
 /// over the best label it was fitted to, each unlike those before.
 pub fn propose(predictor: &Predictor, pool: &[Architecture], n: usize) -> Result<Vec<usize>> {
-    if !predictor.scores.is_empty() {
+    if !predictor.facts.scores.is_empty() {
         let message = "needs scores of every network: fit one without scores to suggest networks";
         return Err(Error::option("predictor", message));
     }
-    let best = predictor.truth.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let best = predictor.facts.truth.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let gains: Vec<f64> = pool
         .par_iter()
         .map(|network| {

@@ -23,7 +23,7 @@ pub use features::{Feature, Group, features};
 pub use labels::{Labels, ScoreColumn};
 pub use saved::{Saved, load, name_proxy};
 
-use crate::architecture::Architecture;
+use crate::architecture::{self, Architecture};
 use crate::error::{Error, Result};
 use crate::rank;
 use features::{ANCHORS, mean, spread};
@@ -47,6 +47,14 @@ const PROFILES: [[f64; 2]; 2] = [[-1.5, 1.0], [-2.0, 1.0]];
 /// Says how good networks will be, from labels of others.
 #[derive(Debug, Clone)]
 pub struct Predictor {
+    facts: Facts,
+    models: Vec<Model>,
+}
+
+/// What a predictor was fitted to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Facts {
+    /// The name of the family.
     family: String,
     /// The scores it needs of every network, as requests.
     scores: Vec<String>,
@@ -55,7 +63,6 @@ pub struct Predictor {
     /// The labelled networks and their labels as models see them.
     rows: Vec<Vec<f64>>,
     truth: Vec<f64>,
-    models: Vec<Model>,
     check: Check,
 }
 
@@ -141,17 +148,18 @@ impl Predictor {
         let models = models.filter(|model| model.weight > 1e-4).collect();
         let family = labels.architectures()[0].family().to_string();
         let scores = labels.score_names().to_vec();
-        Ok(Predictor { family, scores, columns, transform, rows, truth, models, check })
+        let facts = Facts { family, scores, columns, transform, rows, truth, check };
+        Ok(Predictor { facts, models })
     }
 
     /// How well it predicts labels that are left out.
     pub fn check(&self) -> &Check {
-        &self.check
+        &self.facts.check
     }
 
     /// The scores that it needs of every network, as requests.
     pub fn scores(&self) -> &[String] {
-        &self.scores
+        &self.facts.scores
     }
 
     /// The models by their share, largest first.
@@ -178,31 +186,31 @@ impl Predictor {
 
     fn row(&self, architecture: &Architecture, scores: &[f64]) -> Vec<f64> {
         let mut list = features(architecture);
-        list.extend(self.scores.iter().zip(scores).map(|(name, score)| labels::score_feature(name, *score)));
-        standard(&self.columns, &list)
+        list.extend(
+            self.facts.scores.iter().zip(scores).map(|(name, score)| labels::score_feature(name, *score)),
+        );
+        standard(&self.facts.columns, &list)
     }
 
     /// Refuses networks of another family than the labelled ones.
     pub fn check_family(&self, architecture: &Architecture) -> Result<()> {
-        let family = architecture.family().to_string();
-        match family == self.family {
-            true => Ok(()),
-            false => {
-                let message =
-                    format!("was fitted to {} networks and says nothing about {family}", self.family);
-                Err(Error::option("predictor", message))
-            }
+        let own = architecture::family(&self.facts.family)?;
+        if own.is(architecture.family()) {
+            return Ok(());
         }
+        let message =
+            format!("was fitted to {own} networks and says nothing about {}", architecture.family());
+        Err(Error::option("predictor", message))
     }
 
     /// The label of a value as models see it; see [`Prediction::normal`].
     pub fn label(&self, value: f64) -> f64 {
-        self.transform.invert(value)
+        self.facts.transform.invert(value)
     }
 
     fn prediction(&self, said: Normal) -> Prediction {
         let deviation = said.variance.sqrt();
-        let at = |deviations: f64| self.transform.invert(said.mean + deviations * deviation);
+        let at = |deviations: f64| self.facts.transform.invert(said.mean + deviations * deviation);
         Prediction {
             value: at(0.0),
             deviation: (at(1.0) - at(-1.0)) / 2.0,

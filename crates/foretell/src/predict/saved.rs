@@ -1,7 +1,7 @@
 //! Predictors as files, and as proxies: a search can maximise what a predictor expects.
 
 use super::process::{Process, Term};
-use super::{Check, Column, Model, Predictor, Transform};
+use super::{Facts, Model, Predictor};
 use crate::error::{Error, Result};
 use crate::file;
 use crate::proxy::{self, About, Cost, Proxy, ProxyInput, Score};
@@ -35,14 +35,8 @@ struct Written {
 
 #[derive(Serialize, Deserialize)]
 struct Body {
-    family: String,
-    scores: Vec<String>,
-    columns: Vec<Column>,
-    transform: Transform,
-    rows: Vec<Vec<f64>>,
-    truth: Vec<f64>,
+    facts: Facts,
     models: Vec<Parameters>,
-    check: Check,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -62,16 +56,7 @@ impl Saved {
             terms: model.process.terms,
             parameters: model.process.parameters,
         };
-        Body {
-            family: predictor.family,
-            scores: predictor.scores,
-            columns: predictor.columns,
-            transform: predictor.transform,
-            rows: predictor.rows,
-            truth: predictor.truth,
-            models: predictor.models.into_iter().map(written).collect(),
-            check: predictor.check,
-        }
+        Body { facts: predictor.facts, models: predictor.models.into_iter().map(written).collect() }
     }
 
     /// The file's content.
@@ -98,23 +83,14 @@ impl Saved {
         if digest(&written.body) != written.digest {
             return Err(wrong("is damaged: fit it again".to_owned()));
         }
-        let body = written.body;
+        let Body { facts, models } = written.body;
         let model = |model: Parameters| {
-            let process = Process::with(model.terms, model.parameters, &body.rows, &body.truth)
+            let process = Process::with(model.terms, model.parameters, &facts.rows, &facts.truth)
                 .map_err(|e| wrong(e.to_string()))?;
             Ok(Model { name: model.name, weight: model.weight, process })
         };
-        let models = body.models.into_iter().map(model).collect::<Result<Vec<Model>>>()?;
-        let predictor = Predictor {
-            family: body.family,
-            scores: body.scores,
-            columns: body.columns,
-            transform: body.transform,
-            rows: body.rows,
-            truth: body.truth,
-            models,
-            check: body.check,
-        };
+        let models = models.into_iter().map(model).collect::<Result<Vec<Model>>>()?;
+        let predictor = Predictor { facts, models };
         Ok(Saved { predictor, target: written.target, lower_is_better: written.lower_is_better })
     }
 
@@ -130,7 +106,7 @@ impl Saved {
 
     /// Makes the predictor a proxy of this process; its request.
     pub fn register(self) -> Result<String> {
-        if !self.predictor.scores.is_empty() {
+        if !self.predictor.facts.scores.is_empty() {
             let message =
                 "needs scores of every network and cannot be maximised by a search: fit one without scores";
             return Err(Error::option("predictor", message));

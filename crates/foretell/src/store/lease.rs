@@ -166,7 +166,7 @@ pub(super) fn refuse_living(path: &Path) -> Result<()> {
     }
 }
 
-/// Removes the lease of a study, whoever holds it.
+/// Removes the lease of a study, no matter which process holds it.
 pub(super) fn release(path: &Path, connection: &Connection, study: &Study) -> Result<Option<Holder>> {
     let fail = |e| wrap(path, e);
     let holder = Holder::find(connection, study.key).map_err(fail)?;
