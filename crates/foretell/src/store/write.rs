@@ -24,8 +24,8 @@ impl Store {
         trials.iter().try_for_each(ranks::check)?;
         let path = self.path.clone();
         self.change(study, |connection, study| {
-            follows(study, &study.anchor.trials, previous)?;
             let first = study.anchor.trials.count;
+            follows(study, &study.anchor.trials, first, previous)?;
             if trials.iter().zip(first..).any(|(trial, number)| trial.number != number) {
                 let message = format!("are not numbered from {first} on");
                 return Err(Error::data(format!("trials of study '{}'", study.name), message));
@@ -54,10 +54,7 @@ impl Store {
     ) -> Result<Digest> {
         let path = self.path.clone();
         self.change(study, |connection, study| {
-            if study.anchor.evaluations.count != number {
-                return Err(Error::TakenOver { study: study.name.clone() });
-            }
-            follows(study, &study.anchor.evaluations, previous)?;
+            follows(study, &study.anchor.evaluations, number, previous)?;
             evaluation::insert(connection, study.key, evaluation, &mut study.anchor.evaluations)
                 .map_err(|e| wrap(&path, e))?;
             Ok(study.anchor.evaluations.digest)
@@ -74,10 +71,7 @@ impl Store {
     ) -> Result<Digest> {
         let path = self.path.clone();
         self.change(study, |connection, study| {
-            if study.anchor.measurements.count != number {
-                return Err(Error::TakenOver { study: study.name.clone() });
-            }
-            follows(study, &study.anchor.measurements, previous)?;
+            follows(study, &study.anchor.measurements, number, previous)?;
             measurement::insert(connection, study.key, measurement, &mut study.anchor.measurements)
                 .map_err(|e| wrap(&path, e))?;
             Ok(study.anchor.measurements.digest)
@@ -146,8 +140,12 @@ impl Guard {
 }
 
 /// Another process has written where a chain does not end as its writer left it.
-fn follows(study: &Study, end: &End, previous: &Digest) -> Result<()> {
-    if end.digest == *previous { Ok(()) } else { Err(Error::TakenOver { study: study.name.clone() }) }
+fn follows(study: &Study, end: &End, number: u64, previous: &Digest) -> Result<()> {
+    if end.count == number && end.digest == *previous {
+        Ok(())
+    } else {
+        Err(Error::TakenOver { study: study.name.clone() })
+    }
 }
 
 /// Commits, with a place before and after it where tests let things go wrong.
