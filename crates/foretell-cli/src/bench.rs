@@ -22,7 +22,16 @@ pub fn run(args: &Bench, json: bool) -> Result<u8> {
     let code = match args.benchmark.as_deref() {
         None => list(&folder, json)?,
         Some("all") => {
-            each(&benchmark::names(&folder)?, |name| one(&folder, name, args, json, &mut reports))?
+            each(&benchmark::names(&folder)?, |name| match args.table.rows(&folder, name)?.budget() {
+                Some(budget) => {
+                    let column = &budget.name;
+                    output::note(format!(
+                        "{name}: skipped, pick one budget by name: bench {name} --where {column}=…"
+                    ));
+                    Ok(())
+                }
+                None => one(&folder, name, args, json, &mut reports),
+            })?
         }
         Some(name) => one(&folder, name, args, json, &mut reports).map(|()| 0)?,
     };

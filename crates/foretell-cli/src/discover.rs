@@ -24,15 +24,26 @@ pub struct Labelled {
     pub lower_is_better: bool,
     pub architectures: Vec<Architecture>,
     pub truth: Vec<f64>,
+    /// How long each was trained, if rows of one network differ in it.
+    pub budget: Option<Vec<f64>>,
 }
 
 impl LabelArgs {
     /// The requested networks, one part per family.
     pub fn labelled(&self) -> Result<Vec<Labelled>> {
+        self.read(|folder, name| self.table.parts(folder, name))
+    }
+
+    /// The requested networks, which may have labels of several budgets.
+    pub fn at_budgets(&self) -> Result<Vec<Labelled>> {
+        self.read(|folder, name| Ok(self.table.rows(folder, name)?.by_family()))
+    }
+
+    fn read(&self, parts: impl Fn(&Path, &str) -> Result<Vec<Benchmark>>) -> Result<Vec<Labelled>> {
         let missing = || Error::option("--benchmark", "is missing: name a table of trained networks");
         let name = self.benchmark.as_deref().ok_or_else(missing)?;
         let folder = self.table.data.folder()?;
-        let parts = self.table.parts(&folder, name)?;
+        let parts = parts(&folder, name)?;
         // A guess of the family is said once; with JSON it is left to `bench`, whose report has notes.
         let notes = parts.first().filter(|_| !output::is_json()).map_or(&[][..], |part| &part.notes);
         notes.iter().for_each(|note| output::note(format!("{name}: {note}")));
@@ -42,9 +53,14 @@ impl LabelArgs {
     fn part(&self, part: &Benchmark) -> Result<Labelled> {
         let target = self.table.target(part)?;
         let sign = if target.lower_is_better { -1.0 } else { 1.0 };
-        let rows = part.architectures.iter().zip(&target.values);
-        let (architectures, truth) =
-            rows.filter_map(|(architecture, value)| Some((architecture.clone(), sign * (*value)?))).unzip();
+        let budget = part.budget();
+        let (mut architectures, mut truth, mut trained) = (Vec::new(), Vec::new(), Vec::new());
+        for (row, architecture) in part.architectures.iter().enumerate() {
+            let Some(value) = target.values[row] else { continue };
+            // A label without a budget is refused by name when a predictor is fitted.
+            trained.extend(budget.map(|column| column.values[row].unwrap_or(f64::NAN)));
+            (architectures.push(architecture.clone()), truth.push(sign * value));
+        }
         let family = part.architectures[0].family().to_string();
         Ok(Labelled {
             name: part.name.clone(),
@@ -53,6 +69,7 @@ impl LabelArgs {
             lower_is_better: target.lower_is_better,
             architectures,
             truth,
+            budget: budget.map(|_| trained),
         })
     }
 }

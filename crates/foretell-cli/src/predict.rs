@@ -12,6 +12,7 @@ use foretell::proxy::Request;
 use foretell::score::{Options, Scorer, pass_memory};
 use foretell::{rank, space};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::path::Path;
 
 pub fn run(command: &PredictCommand, json: bool) -> Result<()> {
@@ -24,27 +25,34 @@ pub fn run(command: &PredictCommand, json: bool) -> Result<()> {
 }
 
 fn fit(args: &FitPredictor, json: bool) -> Result<()> {
-    let parts = args.labels.labelled()?;
+    let parts = args.labels.at_budgets()?;
     let [labelled] = &parts[..] else {
         let families: Vec<&str> = parts.iter().map(|part| part.family.as_str()).collect();
         let message = format!("holds networks of {}: pick one by --where", families.join(" and "));
         return Err(Error::option("--benchmark", message));
     };
-    let all = (0..labelled.truth.len()).collect::<Vec<usize>>();
-    let (sample, test) = match args.count {
-        Some(count) => {
-            let split = Split::draw(all.len(), count as usize, 0, args.seed)?;
-            (split.sample, split.test)
-        }
-        None => (all, Vec::new()),
-    };
+    let (sample, test) = split(args, labelled)?;
     let pick = |rows: &[usize]| -> (Vec<Architecture>, Vec<f64>) {
         rows.iter().map(|row| (labelled.architectures[*row].clone(), labelled.truth[*row])).unzip()
     };
     let (networks, truth) = pick(&sample);
-    let labels = Labels::new(&networks, &truth)?;
+    let tokens: Option<Vec<f64>> = match (&labelled.budget, args.train_tokens) {
+        (Some(_), Some(_)) => {
+            let message = "has no effect: the table says how long each network was trained";
+            return Err(Error::option("--train-tokens", message));
+        }
+        (Some(budget), None) => Some(sample.iter().map(|row| budget[*row]).collect()),
+        (None, tokens) => tokens.map(|tokens| vec![tokens as f64; sample.len()]),
+    };
+    let labels = match tokens {
+        Some(tokens) => Labels::at_budgets(&networks, &truth, &tokens)?,
+        None => Labels::new(&networks, &truth)?,
+    };
     let columns = scores(&args.proxies, labels.architectures())?;
-    let predictor = Predictor::fit(&labels.with_scores(columns)?)?;
+    let mut predictor = Predictor::fit(&labels.with_scores(columns)?)?;
+    if let Some(tokens) = args.at {
+        predictor = predictor.at(tokens as f64)?;
+    }
     let (networks, truth) = pick(&test);
     let said: Vec<f64> =
         predictions(&predictor, &networks)?.iter().map(|prediction| prediction.value).collect();
@@ -75,6 +83,29 @@ fn fit(args: &FitPredictor, json: bool) -> Result<()> {
     Ok(())
 }
 
+/// Rows to fit, and rows to test: those of other networks with the largest budget.
+fn split(args: &FitPredictor, labelled: &Labelled) -> Result<(Vec<usize>, Vec<usize>)> {
+    let rows = 0..labelled.truth.len();
+    let Some(count) = args.count else { return Ok((rows.collect(), Vec::new())) };
+    let ids: Vec<String> = labelled.architectures.iter().map(Architecture::id).collect();
+    let mut networks = ids.clone();
+    networks.sort();
+    networks.dedup();
+    if labelled.budget.is_none() {
+        let split = Split::draw(ids.len(), count as usize, 0, args.seed)?;
+        return Ok((split.sample, split.test));
+    }
+    let split = Split::draw(networks.len(), count as usize, 0, args.seed)?;
+    let of = |places: &[usize]| -> Vec<usize> {
+        let chosen: HashSet<&String> = places.iter().map(|place| &networks[*place]).collect();
+        rows.clone().filter(|row| chosen.contains(&ids[*row])).collect()
+    };
+    let budget = labelled.budget.as_deref().unwrap_or_default();
+    let most = budget.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let test = of(&split.test).into_iter().filter(|row| budget[*row] == most);
+    Ok((of(&split.sample), test.collect()))
+}
+
 fn print(saved: &Saved, labelled: &Labelled) {
     output::line(format!(
         "labels     {} of {}, target {}",
@@ -90,6 +121,9 @@ fn details(saved: &Saved) {
     output::line(format!("left out   tau {} by leave-one-out validation", decimals(check.tau)));
     let [half, most] = check.inside.map(|share| 100.0 * share);
     output::line(format!("intervals  {half:.0} % of labels are inside 50 %, {most:.0} % inside 90 %"));
+    if let Some(tokens) = saved.predictor.tokens() {
+        output::line(format!("predicts   after a budget of {}", output::grouped(tokens as u64)));
+    }
     let models = saved.predictor.models();
     let shown: Vec<String> = models
         .iter()
@@ -105,7 +139,7 @@ fn described(saved: &Saved) -> Value {
     let models: Vec<Value> =
         predictor.models().iter().map(|(name, weight)| json!({"model": name, "weight": weight})).collect();
     json!({"target": saved.target, "lower_is_better": saved.lower_is_better, "check": predictor.check(),
-        "models": models, "proxies": predictor.scores()})
+        "models": models, "proxies": predictor.scores(), "budget": predictor.tokens()})
 }
 
 /// Scores of networks as features.

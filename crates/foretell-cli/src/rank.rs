@@ -24,7 +24,8 @@ pub fn run(args: &args::Rank, json: bool) -> Result<u8> {
     if architectures.len() < 2 {
         return Err(Error::option("ranking", "needs at least two architectures; foretell score takes one"));
     }
-    let scorer = Scorer::new(args.scoring.requests(USUAL)?, args.scoring.options()?);
+    let usual = args.train_tokens.map_or(Ok(USUAL.to_owned()), foretell::study::score_for)?;
+    let scorer = Scorer::new(args.scoring.requests(&usual)?, args.scoring.options()?);
     let progress = Progress::new("architectures", architectures.len() as u64);
     let table = scorer.table(&architectures, &args.scoring.seeds(), &|| progress.step())?;
     progress.finish();

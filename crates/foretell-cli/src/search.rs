@@ -117,7 +117,10 @@ fn exit_code(view: &View, summary: &Study) -> u8 {
 fn settings(args: &Search) -> Result<Settings> {
     let usual = ["proxy".to_owned()];
     let asked = if args.objectives.is_empty() { &usual[..] } else { &args.objectives };
-    let proxy = crate::scoring::written(&args.proxy)?;
+    let proxy = match args.train_tokens {
+        Some(tokens) => study::score_for(tokens)?,
+        None => crate::scoring::written(&args.proxy)?,
+    };
     let objectives: Vec<Objective> =
         asked.iter().map(|text| Objective::parse(text, &proxy)).collect::<Result<_>>()?;
     let algorithm = args.algorithm.as_deref().unwrap_or(study::AUTO);

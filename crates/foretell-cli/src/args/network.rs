@@ -76,6 +76,10 @@ pub struct Rank {
     /// standard input.
     #[arg(required = true)]
     pub architectures: Vec<String>,
+    /// Number of tokens that the networks will be trained on, e.g. 300M; decoders only. Ranks by shape-law, which weighs
+    /// depth and width by it.
+    #[arg(long, value_name = "N", value_parser = super::value::number, conflicts_with = "proxies")]
+    pub train_tokens: Option<u64>,
     #[command(flatten)]
     pub scoring: ScoringArgs,
 }

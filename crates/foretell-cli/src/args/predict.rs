@@ -42,6 +42,14 @@ pub struct FitPredictor {
         allow_hyphen_values = true
     )]
     pub proxies: String,
+    /// Number of tokens that the labelled networks were trained on, e.g. 300M, if the table has no column of it. Decoders are
+    /// then also compared with what other tables make expect of their shape after so much training.
+    #[arg(long, value_name = "N", value_parser = super::value::number)]
+    pub train_tokens: Option<u64>,
+    /// Predict for networks trained on N tokens (or steps, or epochs, whatever the table counts). Needs a table in which
+    /// networks were trained for several budgets. Default: the largest budget of the table.
+    #[arg(long, value_name = "N", value_parser = super::value::number)]
+    pub at: Option<u64>,
     /// File to write the predictor to.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -17,6 +17,11 @@ pub struct Search {
     /// proxies and docs/benchmarks.md.
     #[arg(long, default_value = "nsc", allow_hyphen_values = true)]
     pub proxy: String,
+    /// Number of tokens that the winner will be trained on, e.g. 300M; decoders only. Short training wants width, long
+    /// training depth: the proxy is then shape-law, which weighs them by tokens per weight. Default: long training, and the
+    /// proxy decides.
+    #[arg(long, value_name = "N", value_parser = number, conflicts_with = "proxy")]
+    pub train_tokens: Option<u64>,
     /// Search algorithm, with options in brackets, e.g. block-wise[population=50,steps=160]. Default: auto, which is dp
     /// (the exact optimum) if the score is a sum over layers, pareto for several objectives, and memetic otherwise. See
     /// foretell algorithms.

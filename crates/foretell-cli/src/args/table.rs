@@ -45,13 +45,7 @@ pub struct TableArgs {
 impl TableArgs {
     /// The requested rows of a table, one part per family: perplexities of different vocabularies cannot be compared.
     pub fn parts(&self, folder: &Path, name: &str) -> Result<Vec<Benchmark>> {
-        let mut table = Benchmark::load(folder, name)?;
-        for filter in &self.filters {
-            let (column, value) = filter
-                .split_once('=')
-                .ok_or_else(|| Error::option(filter.as_str(), "is not COLUMN=VALUE"))?;
-            table = table.filter(column, value)?;
-        }
+        let table = self.rows(folder, name)?;
         if let Some((column, values)) = table.budgets().iter().next() {
             let columns = table.budgets().into_keys().collect::<Vec<_>>().join(", ");
             let message = format!(
@@ -60,14 +54,26 @@ impl TableArgs {
             );
             return Err(Error::option("--where", message));
         }
+        Ok(table.by_family())
+    }
+
+    /// The requested rows of a table, which may hold several budgets of one network.
+    pub fn rows(&self, folder: &Path, name: &str) -> Result<Benchmark> {
+        let mut table = Benchmark::load(folder, name)?;
+        for filter in &self.filters {
+            let (column, value) = filter
+                .split_once('=')
+                .ok_or_else(|| Error::option(filter.as_str(), "is not COLUMN=VALUE"))?;
+            table = table.filter(column, value)?;
+        }
         for text in &self.set {
             let (key, value) = assignment(text)?;
             table = table.with(key, &value)?;
         }
-        if let Some(n) = self.limit {
-            table = table.limit(n);
-        }
-        Ok(table.by_family())
+        Ok(match self.limit {
+            Some(n) => table.limit(n),
+            None => table,
+        })
     }
 
     /// The requested column.

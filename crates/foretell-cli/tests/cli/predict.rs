@@ -82,3 +82,42 @@ fn bad_input_is_named() {
     folder.fails("predict show p.json", 2, "not a predictor");
     folder.fails("predict show missing.json", 1, "missing.json");
 }
+
+/// Labels of several budgets are used together: predictions are for the largest, or for the one asked for.
+#[test]
+fn short_runs_are_evidence() {
+    let folder = Folder::new();
+    let fit = "predict fit --benchmark gpt2-regimes --target valid_loss --count 24 -o p.json";
+    let fitted = folder.json(fit);
+    assert_eq!((&fitted["budget"], &fitted["check"]["labels"]), (&1_843_200.0.into(), &(24 * 9).into()));
+    assert_eq!(fitted["test_networks"], 12);
+    assert!(fitted["test_tau"].as_f64().unwrap() > 0.4, "{fitted}");
+    folder.write("networks.jsonl", &folder.ok("sample --space gpt2 -n 3 --seed 1 --json"));
+    let mean = |file: &str| {
+        let said = folder.ok(&format!("predict use {file} networks.jsonl --json"));
+        let rows = said.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        rows.map(|row| row["predicted"].as_f64().unwrap()).sum::<f64>()
+    };
+    folder.ok(&format!("{} --at 20k", fit.replace("p.json", "short.json")));
+    assert!(mean("short.json") > mean("p.json"), "less training, larger loss");
+    folder.fails("predict fit --benchmark gpt2-regimes --train-tokens 1M", 2, "no effect");
+    folder.fails("predict fit --benchmark gpt2-pentateuch --at 1M", 2, "one budget");
+    let known = "predict fit --benchmark gpt2-pentateuch --target valid_loss --count 10 --train-tokens 358400";
+    assert!(folder.json(known)["test_tau"].as_f64().unwrap() > 0.8);
+}
+
+/// The training budget decides the shape: a search for long training finds a deeper decoder than one for short training.
+#[test]
+fn the_training_budget_is_an_input() {
+    let folder = Folder::new();
+    let depth = |tokens: &str| {
+        let search = format!("search --space gpt2 --max-params 20M --train-tokens {tokens} --budget 1500");
+        folder.json(&search)["architecture"]["n_layer"].as_u64().unwrap()
+    };
+    assert!(depth("10M") < depth("30G"));
+    let networks = folder.ok("sample --space gpt2 -n 4 --seed 1 --json");
+    folder.write("networks.jsonl", &networks);
+    assert!(folder.ok("rank networks.jsonl --train-tokens 20M").contains("shape-law[tokens=20000000]"));
+    folder.fails("search --space flexibert --train-tokens 1M --budget 20", 3, "decoders");
+    folder.fails("search --space gpt2 --train-tokens 1M --proxy nsc", 2, "--proxy");
+}

@@ -22,6 +22,7 @@ pub use input::{Layer, PassView, ProxyInput, Spectra};
 pub use pass_overrides::{PassOverrides, SHARED, SHARED_RANGES};
 pub use range::Range;
 pub use score::{Score, Term};
+pub use shape_law::{SHAPE_LAW, shape_law_basis};
 pub use toy::{Toy, ToyResult};
 
 use crate::architecture::{Architecture, NetworkKind, Subject, families};
@@ -109,6 +110,8 @@ pub struct About {
     pub published: &'static str,
     /// Whether it is meant only where it is named, and not by `all` or the name of its cost.
     pub by_name: bool,
+    /// Whether it was learned from tables of trained networks: what it says of them is then no evidence.
+    pub learned: bool,
 }
 
 impl About {
@@ -130,6 +133,7 @@ impl About {
         departures: "none known",
         published: "",
         by_name: false,
+        learned: false,
     };
 
     /// A card of a count, to be completed.
@@ -218,6 +222,7 @@ catalogue! {
     width::Width,
     depth_times_width::DepthTimesWidth,
     sept::Sept,
+    shape_law::ShapeLaw,
     nsc::Nsc,
     zerolm::ZeroLm,
     lpzero_closed::LpZeroClosed,

@@ -3,6 +3,7 @@
 //! ```text
 //! for each of `strata` ranges of parameters, equal in logarithm: so many random networks inside it, all different
 //! train each by the recipe; one in `repeat` again with further seeds, which tells noise from difference
+//! with `budgets`: all of that for each number of steps
 //! ```
 //!
 //! The table names no time and no machine, so every build gives the same bits, however often it was stopped.
@@ -15,7 +16,8 @@ use crate::space::{self, Bound, Limits, Space};
 use crate::train::{Finished, Job, Recipe, jobs};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,6 +48,10 @@ pub struct Config {
     /// Of the draw of networks.
     #[serde(default)]
     pub seed: u64,
+    /// Numbers of steps that each is trained for, each in a run of its own, instead of the recipe's. The table then has a row
+    /// for each network and budget, with its `steps` and `tokens`. Warm-up takes at most a fifth of the steps.
+    #[serde(default)]
+    pub budgets: Vec<u64>,
     /// How each is trained; its seed is that of the first run.
     pub recipe: Recipe,
 }
@@ -76,7 +82,22 @@ const MOST_SEEDS: u64 = 1000;
 pub struct Plan {
     data: Data,
     networks: Vec<Architecture>,
+    /// Runs of one recipe but for the seed, each with the folder of its runs.
+    parts: Vec<Part>,
     jobs: Vec<Job>,
+}
+
+/// The runs with one budget: their places in the list of all jobs.
+struct Part {
+    steps: Option<u64>,
+    jobs: Range<usize>,
+}
+
+impl Part {
+    fn folder(&self, folder: &Path) -> PathBuf {
+        let runs = folder.join("runs");
+        self.steps.map_or(runs.clone(), |steps| runs.join(steps.to_string()))
+    }
 }
 
 impl Plan {
@@ -163,22 +184,34 @@ impl Plan {
                 }
             }
         }
-        let mut jobs = Vec::new();
-        for (place, network) in networks.iter().enumerate() {
-            let fitting = crate::train::fit(network, &data)?;
-            if fitting != *network {
+        for network in &networks {
+            if crate::train::fit(network, &data)? != *network {
                 return wrong(
                     "the space has another vocabulary, or other classes, than the data: set them in its file"
                         .into(),
                 );
             }
-            let again = config.repeat > 0 && place % config.repeat == 0;
-            for seed in 0..if again { config.seeds.max(1) } else { 1 } {
-                let recipe = Recipe { seed: config.recipe.seed.wrapping_add(seed), ..config.recipe.clone() };
-                jobs.push(Job { architecture: network.clone(), recipe });
-            }
         }
-        Ok(Plan { data, networks, jobs })
+        let recipes: Vec<(Option<u64>, Recipe)> = match config.budgets.is_empty() {
+            true => vec![(None, config.recipe.clone())],
+            false => {
+                config.budgets.iter().map(|steps| (Some(*steps), config.recipe.for_steps(*steps))).collect()
+            }
+        };
+        let (mut parts, mut jobs) = (Vec::new(), Vec::new());
+        for (steps, recipe) in recipes {
+            recipe.check()?;
+            let first = jobs.len();
+            for (place, network) in networks.iter().enumerate() {
+                let again = config.repeat > 0 && place % config.repeat == 0;
+                for seed in 0..if again { config.seeds.max(1) } else { 1 } {
+                    let recipe = Recipe { seed: recipe.seed.wrapping_add(seed), ..recipe.clone() };
+                    jobs.push(Job { architecture: network.clone(), recipe });
+                }
+            }
+            parts.push(Part { steps, jobs: first..jobs.len() });
+        }
+        Ok(Plan { data, networks, parts, jobs })
     }
 
     /// Every run there is.
@@ -191,15 +224,18 @@ impl Plan {
         &self.networks
     }
 
-    fn share(&self, shard: Option<(u64, u64)>) -> Vec<Job> {
+    /// The jobs of a part that belong to a share. Neighbours are of one size, so that every share has all sizes.
+    fn share(&self, part: &Part, shard: Option<(u64, u64)>) -> Vec<Job> {
         let (index, of) = shard.unwrap_or((0, 1));
-        // Neighbours are of one size, so that every share has all sizes.
-        self.jobs.iter().skip(index as usize).step_by(of as usize).cloned().collect()
+        self.jobs[part.jobs.clone()].iter().skip(index as usize).step_by(of as usize).cloned().collect()
     }
 
     /// How many jobs of a share are not done.
     pub fn open(&self, folder: &Path, shard: Option<(u64, u64)>) -> usize {
-        self.share(shard).iter().filter(|job| !job.done(&folder.join("runs"))).count()
+        let open = |part: &Part| {
+            self.share(part, shard).iter().filter(|job| !job.done(&part.folder(folder))).count()
+        };
+        self.parts.iter().map(open).sum()
     }
 
     /// Trains what is not done of one share of the jobs, all if there is none, in `folder/runs`; `each` is told of every
@@ -210,32 +246,44 @@ impl Plan {
         shard: Option<(u64, u64)>,
         each: &(dyn Fn(&Job, &Finished) + Sync),
     ) -> Result<Option<PathBuf>> {
-        let runs = folder.join("runs");
-        jobs(&self.share(shard), &self.data, &runs, each)?;
-        if !self.jobs.iter().all(|job| job.done(&runs)) {
+        for part in &self.parts {
+            jobs(&self.share(part, shard), &self.data, &part.folder(folder), each)?;
+        }
+        if self.open(folder, None) > 0 {
             return Ok(None);
         }
-        let all = jobs(&self.jobs, &self.data, &runs, &|_, _| {})?;
+        let mut all = Vec::with_capacity(self.jobs.len());
+        for part in &self.parts {
+            all.extend(jobs(&self.jobs[part.jobs.clone()], &self.data, &part.folder(folder), &|_, _| {})?);
+        }
         self.write(folder, &all).map(Some)
     }
 
+    /// Each network's first run is a row of the table; all runs of those with several are rows of the repeats.
     fn write(&self, folder: &Path, all: &[Finished]) -> Result<PathBuf> {
-        let ids: Vec<String> = self.jobs.iter().map(|job| job.architecture.id()).collect();
-        let mut of: HashMap<&str, Vec<&Finished>> = HashMap::new();
-        ids.iter().zip(all).for_each(|(id, said)| of.entry(id).or_default().push(said));
-        let mut table = String::new();
-        for network in &self.networks {
-            let first = of[network.id().as_str()][0];
-            table += &serde_json::to_string(&row(network, first)).expect("a row is plain data");
-            table.push('\n');
-        }
-        let mut repeats = format!("id,seed,{}\n", RESULTS.join(","));
-        for ((job, id), said) in self.jobs.iter().zip(&ids).zip(all) {
-            if of[id.as_str()].len() > 1 {
-                let results = results(said);
-                let cell = |name: &&str| results.get(*name).map(Value::to_string).unwrap_or_default();
-                let cells: Vec<String> = RESULTS.iter().map(cell).collect();
-                repeats += &format!("{id},{},{}\n", job.recipe.seed, cells.join(","));
+        let budget = if self.parts.iter().any(|part| part.steps.is_some()) { "steps,tokens," } else { "" };
+        let (mut table, mut repeats) = (String::new(), format!("id,seed,{budget}{}\n", RESULTS.join(",")));
+        for part in &self.parts {
+            let runs: Vec<(&Job, &Finished)> =
+                part.jobs.clone().map(|at| (&self.jobs[at], &all[at])).collect();
+            for group in runs.chunk_by(|a, b| a.0.architecture == b.0.architecture) {
+                let (first, said) = group[0];
+                let row = row(
+                    &first.architecture,
+                    said,
+                    part.steps.map(|steps| (steps, first.recipe.tokens_seen())),
+                );
+                table += &serde_json::to_string(&row).expect("a row is plain data");
+                table.push('\n');
+                for (job, said) in group.iter().filter(|_| group.len() > 1) {
+                    let mut cells = vec![job.architecture.id(), job.recipe.seed.to_string()];
+                    let budget = part.steps.map(|steps| format!("{steps},{}", job.recipe.tokens_seen()));
+                    cells.extend(budget);
+                    let results = results(said);
+                    let cell = |name: &&str| results.get(*name).map(Value::to_string).unwrap_or_default();
+                    cells.extend(RESULTS.iter().map(cell));
+                    repeats += &(cells.join(",") + "\n");
+                }
             }
         }
         let target = folder.join("architectures.jsonl");
@@ -247,11 +295,14 @@ impl Plan {
 }
 
 /// A network and what became of it, as a benchmark's table has it.
-fn row(network: &Architecture, said: &Finished) -> Map<String, Value> {
+fn row(network: &Architecture, said: &Finished, budget: Option<(u64, u64)>) -> Map<String, Value> {
     let (genes, params) = (network.to_json(), network.params());
     let mut row = Map::new();
     row.insert("id".into(), network.id().into());
     row.extend(genes.into_iter().filter(|(key, _)| !["space", "family"].contains(&key.as_str())));
+    if let Some((steps, tokens)) = budget {
+        row.extend([("steps".to_owned(), steps.into()), ("tokens".to_owned(), tokens.into())]);
+    }
     row.extend(results(said));
     row.insert("params_total".into(), params.total.into());
     row.insert("params_decoder".into(), params.decoder().into());

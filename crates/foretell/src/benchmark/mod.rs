@@ -76,7 +76,9 @@ impl Column {
             "seed",
         ];
         let cost = ["_seconds", "_ms", "_mb", "flops"];
-        !other.iter().any(|start| name.starts_with(start)) && !cost.iter().any(|end| name.ends_with(end))
+        !other.iter().any(|start| name.starts_with(start))
+            && !cost.iter().any(|end| name.ends_with(end))
+            && !is_budget(name)
     }
 }
 
@@ -103,7 +105,7 @@ macro_rules! shipped {
 }
 
 /// The benchmarks that ship with the library.
-pub const SHIPPED: &[Shipped] = shipped!["gpt2-pentateuch" "flexibert-pentateuch"];
+pub const SHIPPED: &[Shipped] = shipped!["gpt2-pentateuch" "flexibert-pentateuch" "gpt2-regimes"];
 
 const LAYOUT: &str = "It holds one folder per benchmark, each with architectures.jsonl (one network a line: its genes and its \
     results)";
@@ -151,8 +153,14 @@ pub fn names(folder: &Path) -> Result<Vec<String>> {
 }
 
 /// Words of columns that say how long a network was trained.
-const BUDGETS: [&str; 8] =
-    ["budget", "budgets", "epoch", "epochs", "fidelity", "iterations", "step", "steps"];
+const BUDGETS: [&str; 9] =
+    ["budget", "budgets", "epoch", "epochs", "fidelity", "iterations", "step", "steps", "tokens"];
+
+/// Whether a column says how long a network was trained.
+fn is_budget(name: &str) -> bool {
+    name.split('_').any(|word| BUDGETS.contains(&word))
+}
+
 /// Values of a column that an error lists.
 const SHOWN: usize = 20;
 
@@ -248,7 +256,6 @@ impl Benchmark {
         for (row, architecture) in self.architectures.iter().enumerate() {
             rows.entry(architecture.id()).or_default().push(row);
         }
-        let is_budget = |key: &str| key.split('_').any(|word| BUDGETS.contains(&word));
         let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for same in rows.values().filter(|same| same.len() > 1) {
             for key in self.labels[same[0]].keys().filter(|key| is_budget(key)) {
@@ -262,6 +269,13 @@ impl Benchmark {
             }
         }
         found
+    }
+
+    /// The column that says how long each network was trained, if rows of one network differ in it: tokens before others.
+    pub fn budget(&self) -> Option<&Column> {
+        let found = self.budgets();
+        let tokens = found.keys().find(|key| key.split('_').any(|word| word == "tokens"));
+        self.column(tokens.or(found.keys().next_back())?).ok()
     }
 
     /// Refuses a table that holds several results of one network, one for each of several budgets.
@@ -330,7 +344,14 @@ impl Benchmark {
             );
             return Err(Error::data(self.name.as_str(), message));
         }
-        Ok(self.select(&keep))
+        let mut rows = self.select(&keep);
+        rows.repeats.retain(|row| row.values.get(key).is_none_or(fits));
+        Ok(rows)
+    }
+
+    /// The same under another name.
+    pub fn named(self, name: String) -> Self {
+        Benchmark { name, ..self }
     }
 
     /// The benchmark split by family, for rankings that compare like with like.

@@ -1,6 +1,7 @@
 //! What a predictor sees of a network: sizes, profiles over its layers, and scores if asked.
 
-use crate::architecture::{Architecture, Kind, Part, Positions, Scope};
+use crate::architecture::{Architecture, Kind, NetworkKind, Part, Positions, Scope};
+use crate::proxy::shape_law_basis;
 use serde::{Deserialize, Serialize};
 
 /// What a feature describes.
@@ -13,6 +14,8 @@ pub enum Group {
     Choice,
     /// How layers differ, and which operations they use.
     Profile,
+    /// How long the network is trained.
+    Budget,
 }
 
 /// One number about a network.
@@ -29,6 +32,25 @@ pub struct Feature {
 /// The feature whose weight is large before any label is seen: on published tables attention is the part of a network that
 /// agrees best with what training gives.
 pub(super) const ANCHORS: [&str; 2] = ["attention-params", "block-params"];
+
+/// The name of the feature that says what other tables make expect.
+pub(super) const LAW: &str = "shape-law";
+
+/// The weights of [`shape_law_basis`].
+pub(super) type Law = [f64; 11];
+
+/// What the tokens that a network is trained on add to its features: their logarithm, and for decoders what the law of the
+/// shape, learned from other tables, makes expect.
+pub(super) fn trained(architecture: &Architecture, tokens: f64, law: &Law) -> Vec<Feature> {
+    let mut list = vec![Feature { name: "tokens".to_owned(), group: Group::Budget, value: tokens.ln() }];
+    let decoder = architecture.family().card().kind == NetworkKind::Decoder;
+    let basis = decoder.then(|| shape_law_basis(architecture, Some(tokens))).flatten();
+    list.extend(basis.map(|basis| {
+        let value = basis.iter().zip(law).map(|(value, weight)| value * weight).sum();
+        Feature { name: LAW.to_owned(), group: Group::Count, value }
+    }));
+    list
+}
 
 /// All features of a network.
 pub fn features(architecture: &Architecture) -> Vec<Feature> {

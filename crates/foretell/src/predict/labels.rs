@@ -1,13 +1,15 @@
 //! Labelled networks, checked.
 
-use super::features::{Feature, Group, features, spread};
+use super::course::Course;
+use super::features::{Feature, Group, Law, features, spread, trained};
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};
+use crate::proxy::SHAPE_LAW;
 use rayon::prelude::*;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The fewest networks that a predictor is fitted to.
-const FEWEST: usize = 5;
+pub(super) const FEWEST: usize = 5;
 
 /// A score as a further feature.
 #[derive(Debug, Clone)]
@@ -18,19 +20,39 @@ pub struct ScoreColumn {
     pub values: Vec<f64>,
 }
 
-/// Networks and how good training made them, larger is better.
+/// Networks and how good training made them, larger is better. A network may have several labels, one for each budget.
 #[derive(Debug, Clone)]
 pub struct Labels {
     architectures: Vec<Architecture>,
     values: Vec<f64>,
+    /// The tokens that each label was trained on; empty if labels do not differ in it.
+    tokens: Vec<f64>,
     scores: Vec<ScoreColumn>,
     names: Vec<String>,
+    law: Law,
 }
 
 impl Labels {
     /// Networks with their labels. Labels of one network are averaged; they are refused if they contradict each other, and so
     /// are too few labels, equal ones and those that are not finite.
     pub fn new(architectures: &[Architecture], values: &[f64]) -> Result<Self> {
+        Self::with_tokens(architectures, values, &[])
+    }
+
+    /// The same where it is known on how many tokens each network was trained: one number for all, or labels of several
+    /// budgets.
+    pub fn at_budgets(architectures: &[Architecture], values: &[f64], tokens: &[f64]) -> Result<Self> {
+        if tokens.len() != values.len() {
+            return Err(Error::data("tokens", format!("{} for {} labels", tokens.len(), values.len())));
+        }
+        if let Some(row) = tokens.iter().position(|tokens| !(tokens.is_finite() && *tokens >= 1.0)) {
+            let message = format!("network {} was trained on {} tokens", row + 1, tokens[row]);
+            return Err(Error::data("tokens", message));
+        }
+        Self::with_tokens(architectures, values, tokens)
+    }
+
+    fn with_tokens(architectures: &[Architecture], values: &[f64], tokens: &[f64]) -> Result<Self> {
         if architectures.len() != values.len() {
             let message = format!("{} for {} networks", values.len(), architectures.len());
             return Err(Error::data("labels", message));
@@ -45,10 +67,11 @@ impl Labels {
             let message = format!("networks of {one} and {two} cannot be compared: label one family");
             return Err(Error::data("labels", message));
         }
-        let mut places: HashMap<String, usize> = HashMap::new();
+        let at = |row: usize| tokens.get(row).copied().unwrap_or_default();
+        let mut places: HashMap<(String, u64), usize> = HashMap::new();
         let mut groups: Vec<(usize, Vec<f64>)> = Vec::new();
         for (row, (architecture, value)) in architectures.iter().zip(values).enumerate() {
-            let place = *places.entry(architecture.id()).or_insert(groups.len());
+            let place = *places.entry((architecture.id(), at(row).to_bits())).or_insert(groups.len());
             match groups.get_mut(place) {
                 Some((_, group)) => group.push(*value),
                 None => groups.push((row, vec![*value])),
@@ -63,8 +86,9 @@ impl Labels {
         }
         let means: Vec<f64> =
             groups.iter().map(|(_, group)| group.iter().sum::<f64>() / group.len() as f64).collect();
-        if groups.len() < FEWEST {
-            let message = format!("{} labelled networks are too few: give {FEWEST} or more", groups.len());
+        let networks = places.keys().map(|(id, _)| id).collect::<HashSet<_>>().len();
+        if networks < FEWEST {
+            let message = format!("{networks} labelled networks are too few: give {FEWEST} or more");
             return Err(Error::data("labels", message));
         }
         if spread(&means) <= 1e-12 * means[0].abs() {
@@ -74,7 +98,16 @@ impl Labels {
             ));
         }
         let architectures = groups.iter().map(|(row, _)| architectures[*row].clone()).collect();
-        Ok(Labels { architectures, values: means, scores: Vec::new(), names: Vec::new() })
+        let tokens =
+            if tokens.is_empty() { Vec::new() } else { groups.iter().map(|(row, _)| at(*row)).collect() };
+        Ok(Labels {
+            architectures,
+            values: means,
+            tokens,
+            scores: Vec::new(),
+            names: Vec::new(),
+            law: SHAPE_LAW,
+        })
     }
 
     /// The same with scores as further features, each with a value per network of [`architectures`](Self::architectures).
@@ -94,7 +127,12 @@ impl Labels {
         Ok(self)
     }
 
-    /// The labelled networks, each once.
+    /// The same with other weights of the law of the shape, e.g. learned without the tables that are to be predicted.
+    pub fn with_law(self, law: [f64; 11]) -> Self {
+        Labels { law, ..self }
+    }
+
+    /// The labelled networks, each once for every budget.
     pub fn architectures(&self) -> &[Architecture] {
         &self.architectures
     }
@@ -109,11 +147,54 @@ impl Labels {
         &self.names
     }
 
+    /// The weights of the law of the shape.
+    pub(super) fn law(&self) -> Law {
+        self.law
+    }
+
+    /// The tokens that each label was trained on; empty if that is not known.
+    pub(super) fn tokens(&self) -> &[f64] {
+        &self.tokens
+    }
+
+    fn most_tokens(&self) -> Option<f64> {
+        self.tokens.iter().copied().reduce(f64::max)
+    }
+
+    /// The largest budget, and the course of training up to it, if budgets are known.
+    pub(super) fn course(&self) -> Option<(f64, Course)> {
+        Some((self.most_tokens()?, Course::fit(&self.values, &self.tokens, &self.groups())))
+    }
+
+    /// Whether each label is one of the largest budget.
+    pub(super) fn full(&self) -> Vec<bool> {
+        let most = self.most_tokens();
+        (0..self.values.len()).map(|row| self.tokens.get(row).copied() == most).collect()
+    }
+
+    /// The labels of each network: places in the list of labels.
+    pub(super) fn groups(&self) -> Vec<Vec<usize>> {
+        let mut of: HashMap<String, usize> = HashMap::new();
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for (row, architecture) in self.architectures.iter().enumerate() {
+            let place = *of.entry(architecture.id()).or_insert(groups.len());
+            match groups.get_mut(place) {
+                Some(group) => group.push(row),
+                None => groups.push(vec![row]),
+            }
+        }
+        groups
+    }
+
     /// All features of all networks.
     pub(super) fn features(&self) -> Vec<Vec<Feature>> {
         let row = |row: usize| {
             let mut list = features(&self.architectures[row]);
             list.extend(self.scores.iter().map(|score| score_feature(&score.name, score.values[row])));
+            let known = self.tokens.get(row);
+            list.extend(
+                known.into_iter().flat_map(|tokens| trained(&self.architectures[row], *tokens, &self.law)),
+            );
             list
         };
         (0..self.values.len()).into_par_iter().map(row).collect()

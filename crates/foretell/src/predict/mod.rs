@@ -7,9 +7,13 @@
 //! - **sizes**: the same with parameters by part and scores, which leans on the parameters of attention;
 //! - **shape**: the same with profiles over layers and the operations that they use.
 //!
+//! Labels of several budgets are compared with the course of training that all networks share, and each model learns how much
+//! near and far budgets have in common. So short runs say what long ones will be as far as they do.
+//!
 //! Labels are transformed to look normal, and each model weighs as much as the labels are likely under it when each is left
 //! out in turn. So a handful of labels gives little more than the best count, and fifty give the interplay of sizes.
 
+mod course;
 mod design;
 mod features;
 mod labels;
@@ -20,13 +24,15 @@ mod transform;
 
 pub use design::{design, pool, propose};
 pub use features::{Feature, Group, features};
+use labels::FEWEST;
 pub use labels::{Labels, ScoreColumn};
 pub use saved::{Saved, load, name_proxy};
 
 use crate::architecture::{self, Architecture};
 use crate::error::{Error, Result};
 use crate::rank;
-use features::{ANCHORS, mean, spread};
+use course::Course;
+use features::{ANCHORS, LAW, Law, mean, spread};
 use process::{Normal, Process, Shape, Term};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -58,6 +64,12 @@ struct Facts {
     family: String,
     /// The scores it needs of every network, as requests.
     scores: Vec<String>,
+    /// If budgets are known: the tokens that it predicts for, and the course of training.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    budget: Option<(f64, Course)>,
+    /// The law of the shape that it leans on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    law: Option<Law>,
     columns: Vec<Column>,
     transform: Transform,
     /// The labelled networks and their labels as models see them.
@@ -88,7 +100,7 @@ struct Model {
 pub struct Check {
     /// Labels used.
     pub labels: usize,
-    /// Kendall's tau between labels and what is predicted without them.
+    /// Kendall's tau between labels and what is predicted without those of the same network.
     pub tau: Option<f64>,
     /// The share of labels inside their 50 % and 90 % intervals.
     pub inside: [f64; 2],
@@ -117,18 +129,30 @@ impl Predictor {
             let message = "all labelled networks look the same: label networks of different sizes";
             return Err(Error::data("labels", message));
         }
-        let transform = Transform::fit(labels.values());
-        let truth: Vec<f64> = labels.values().iter().map(|value| transform.apply(*value)).collect();
+        let budget = labels.course();
+        let values = labels.values().iter().enumerate();
+        let values: Vec<f64> = match &budget {
+            Some((_, course)) => {
+                values.map(|(row, value)| course.apply(*value, labels.tokens()[row])).collect()
+            }
+            None => labels.values().to_vec(),
+        };
+        let transform = Transform::fit(&values);
+        let truth: Vec<f64> = values.iter().map(|value| transform.apply(*value)).collect();
         let rows: Vec<Vec<f64>> = table.iter().map(|row| standard(&columns, row)).collect();
+        let groups = labels.groups();
         let fit = |(name, terms): (String, Vec<Term>)| {
             let process = Process::fit(&terms, &rows, &truth).ok()?;
-            let left_out = process.left_out(&truth);
+            let left_out = process.left_out(&truth, &groups).ok()?;
             Some((name, process, left_out))
         };
         let fitted: Vec<(String, Process, Vec<Normal>)> =
             candidates(&columns, labels.score_names()).into_par_iter().filter_map(fit).collect();
+        // What counts is the largest budget, once a few labels tell of it.
+        let full = labels.full();
+        let counts = |row: &usize| full[*row] || full.iter().filter(|full| **full).count() < FEWEST;
         let density = |left_out: &[Normal]| -> f64 {
-            left_out.iter().zip(&truth).map(|(normal, truth)| normal.log_density(*truth)).sum()
+            (0..truth.len()).filter(counts).map(|row| left_out[row].log_density(truth[row])).sum()
         };
         let densities: Vec<f64> = fitted.iter().map(|(_, _, left_out)| density(left_out)).collect();
         let most = densities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -142,19 +166,45 @@ impl Predictor {
         let left_out: Vec<Normal> = (0..truth.len())
             .map(|row| mixed(fitted.iter().zip(&weights).map(|((_, _, each), weight)| (each[row], *weight))))
             .collect();
-        let check = Check::of(&left_out, &truth);
+        let at_full = |row: &usize| full[*row];
+        let kept: Vec<usize> = (0..truth.len()).filter(at_full).collect();
+        let check = Check::of(
+            &kept.iter().map(|row| left_out[*row]).collect::<Vec<_>>(),
+            &kept.iter().map(|row| truth[*row]).collect::<Vec<_>>(),
+            truth.len(),
+        );
         let models = fitted.into_iter().zip(weights);
         let models = models.map(|((name, process, _), weight)| Model { name, weight, process });
         let models = models.filter(|model| model.weight > 1e-4).collect();
         let family = labels.architectures()[0].family().to_string();
         let scores = labels.score_names().to_vec();
-        let facts = Facts { family, scores, columns, transform, rows, truth, check };
+        let law = budget.is_some().then(|| labels.law());
+        let facts = Facts { family, scores, budget, law, columns, transform, rows, truth, check };
         Ok(Predictor { facts, models })
     }
 
-    /// How well it predicts labels that are left out.
+    /// How well it predicts networks that are left out, after the largest budget if there are several.
     pub fn check(&self) -> &Check {
         &self.facts.check
+    }
+
+    /// The tokens that it predicts for, if its labels differ in them: the most that a labelled network saw, unless
+    /// [`at`](Self::at) asked for others.
+    pub fn tokens(&self) -> Option<f64> {
+        self.facts.budget.as_ref().map(|(tokens, _)| *tokens)
+    }
+
+    /// The same predictor for another number of tokens.
+    pub fn at(mut self, tokens: f64) -> Result<Self> {
+        if !(tokens.is_finite() && tokens >= 1.0) {
+            return Err(Error::option("tokens", format!("{tokens} is not a number from 1 on")));
+        }
+        let Some((asked, _)) = &mut self.facts.budget else {
+            let message = "was fitted to labels of one budget, and says nothing about others";
+            return Err(Error::option("predictor", message));
+        };
+        *asked = tokens;
+        Ok(self)
     }
 
     /// The scores that it needs of every network, as requests.
@@ -189,6 +239,9 @@ impl Predictor {
         list.extend(
             self.facts.scores.iter().zip(scores).map(|(name, score)| labels::score_feature(name, *score)),
         );
+        if let Some((tokens, law)) = self.tokens().zip(self.facts.law.as_ref()) {
+            list.extend(features::trained(architecture, tokens, law));
+        }
         standard(&self.facts.columns, &list)
     }
 
@@ -205,12 +258,13 @@ impl Predictor {
 
     /// The label of a value as models see it; see [`Prediction::normal`].
     pub fn label(&self, value: f64) -> f64 {
-        self.facts.transform.invert(value)
+        let value = self.facts.transform.invert(value);
+        self.facts.budget.as_ref().map_or(value, |(tokens, course)| course.invert(value, *tokens))
     }
 
     fn prediction(&self, said: Normal) -> Prediction {
         let deviation = said.variance.sqrt();
-        let at = |deviations: f64| self.facts.transform.invert(said.mean + deviations * deviation);
+        let at = |deviations: f64| self.label(said.mean + deviations * deviation);
         Prediction {
             value: at(0.0),
             deviation: (at(1.0) - at(-1.0)) / 2.0,
@@ -221,7 +275,7 @@ impl Predictor {
 }
 
 impl Check {
-    fn of(left_out: &[Normal], truth: &[f64]) -> Self {
+    fn of(left_out: &[Normal], truth: &[f64], labels: usize) -> Self {
         let means: Vec<f64> = left_out.iter().map(|normal| normal.mean).collect();
         let inside = |deviations: f64| {
             let held = left_out.iter().zip(truth).filter(|(normal, truth)| {
@@ -229,11 +283,7 @@ impl Check {
             });
             held.count() as f64 / truth.len() as f64
         };
-        Check {
-            labels: truth.len(),
-            tau: rank::kendall_tau_b(&means, truth),
-            inside: [inside(HALF), inside(NINE_TENTHS)],
-        }
+        Check { labels, tau: rank::kendall_tau_b(&means, truth), inside: [inside(HALF), inside(NINE_TENTHS)] }
     }
 }
 
@@ -287,18 +337,20 @@ fn candidates(columns: &[Column], scores: &[String]) -> Vec<(String, Vec<Term>)>
         (0..columns.len()).filter(|place| groups.contains(&columns[*place].group)).collect()
     };
     let (choices, sizes) = (of(&[Group::Choice]), of(&[Group::Count, Group::Choice]));
-    let profiles = of(&[Group::Profile]);
-    let linear = |columns: Vec<usize>, prior| Term { shape: Shape::Linear, columns, prior };
-    let smooth = |columns: Vec<usize>, prior| Term { shape: Shape::Smooth, columns, prior };
+    let (profiles, budget) = (of(&[Group::Profile]), of(&[Group::Budget]).first().copied());
+    let linear = |columns: Vec<usize>, prior| Term { shape: Shape::Linear, columns, budget: None, prior };
+    let smooth = |columns: Vec<usize>, prior| Term { shape: Shape::Smooth, columns, budget: None, prior };
     let single = |place: &usize| (columns[*place].name.clone(), vec![linear(vec![*place], ONE)]);
+    let named = |name: &&str| columns.iter().position(|column| column.name == **name);
+    let (anchor, law) = (ANCHORS.iter().find_map(named), named(&LAW));
     let mut models: Vec<(String, Vec<Term>)> = sizes.iter().map(single).collect();
     if choices.len() > 1 {
-        let terms = vec![linear(choices.clone(), ONE), smooth(choices, SIZES[1])];
+        let mut terms = vec![linear(choices.clone(), ONE), smooth(choices, SIZES[1])];
+        terms.extend(law.map(|place| linear(vec![place], ONE)));
         models.push(("choices".to_owned(), terms));
     }
-    let named = |name: &&str| columns.iter().position(|column| column.name == **name);
-    let anchor = ANCHORS.iter().find_map(named);
-    let mut terms: Vec<Term> = anchor.map(|place| linear(vec![place], ONE)).into_iter().collect();
+    let mut terms: Vec<Term> =
+        [anchor, law].into_iter().flatten().map(|place| linear(vec![place], ONE)).collect();
     let scored = scores.iter().filter_map(|name| named(&name.as_str()));
     terms.extend(scored.map(|place| linear(vec![place], SIZES[0])));
     if !sizes.is_empty() {
@@ -311,5 +363,21 @@ fn candidates(columns: &[Column], scores: &[String]) -> Vec<(String, Vec<Term>)>
         terms.push(smooth((0..columns.len()).collect(), PROFILES[1]));
         models.push(("shape".to_owned(), terms));
     }
-    models
+    match budget {
+        Some(budget) => {
+            let several = models.into_iter().filter(|(name, terms)| terms.len() > 1 || name == LAW);
+            several.flat_map(|(name, terms)| with_budget(name, terms, budget)).collect()
+        }
+        None => models,
+    }
+}
+
+/// Models of labels that differ in their budget: of each term a part is shared by all budgets and a part by near ones; or all of
+/// it by near ones. The course of training is taken off before, so the budget itself says nothing. Of single sizes the law
+/// alone is such a model: others would cost as much as the rest and say less.
+fn with_budget(name: String, mut terms: Vec<Term>, budget: usize) -> [(String, Vec<Term>); 2] {
+    terms.iter_mut().for_each(|term| term.columns.retain(|column| *column != budget));
+    let near: Vec<Term> = terms.iter().map(|term| Term { budget: Some(budget), ..term.clone() }).collect();
+    terms.extend(near.iter().cloned());
+    [(format!("{name}, near budgets"), near), (name, terms)]
 }

@@ -5,6 +5,7 @@
 //!            one feature   x_f x'_f
 //!            linear        x·x' / D
 //!            smooth        exp(−|x − x'|² / (2 D l²))
+//! of one budget: times exp(−(t − t')² / 2)        t: the budget
 //! ```
 //!
 //! Logarithms of amplitudes, length and noise have normal priors and maximise the posterior density of the labels.
@@ -31,6 +32,9 @@ pub(super) enum Shape {
 pub(super) struct Term {
     pub(super) shape: Shape,
     pub(super) columns: Vec<usize>,
+    /// The column of the budget, for a term that budgets share the less the further they are apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) budget: Option<usize>,
     /// Mean and deviation of the logarithm of its amplitude before labels are seen.
     pub(super) prior: [f64; 2],
 }
@@ -99,7 +103,7 @@ impl Process {
     fn covariance(&self, a: &[f64], b: &[f64]) -> f64 {
         let length = self.parameters[self.terms.len()];
         let term = |(term, amplitude): (&Term, &f64)| {
-            (2.0 * amplitude).exp() * of_base(term.shape, term.base(a, b), length)
+            (2.0 * amplitude).exp() * term.share(a, b) * of_base(term.shape, term.base(a, b), length)
         };
         1.0 + self.terms.iter().zip(&self.parameters).map(term).sum::<f64>()
     }
@@ -119,14 +123,23 @@ impl Process {
         Normal { mean: dot(&with, &self.weights), variance }
     }
 
-    /// What it would say of each label's network without that label.
-    pub(super) fn left_out(&self, labels: &[f64]) -> Vec<Normal> {
+    /// What it would say of each label without the labels of its network: with P the inverse covariance and g the labels of
+    /// one network, `y_g − P_gg⁻¹ (P y)_g` with the covariance `P_gg⁻¹`.
+    pub(super) fn left_out(&self, labels: &[f64], groups: &[Vec<usize>]) -> Result<Vec<Normal>, Unsolved> {
         let n = labels.len();
-        let normal = |i: usize| {
-            let variance = 1.0 / self.inverse[i * n + i];
-            Normal { mean: labels[i] - self.weights[i] * variance, variance }
-        };
-        (0..n).map(normal).collect()
+        let mut said = vec![Normal { mean: 0.0, variance: 1.0 }; n];
+        for group in groups {
+            let block: Vec<f64> =
+                group.iter().flat_map(|i| group.iter().map(move |j| self.inverse[i * n + j])).collect();
+            let factor = Cholesky::new(Mat::new(&block, group.len(), group.len()))?;
+            let weights: Vec<f64> = group.iter().map(|row| self.weights[*row]).collect();
+            let (away, covariance) = (factor.solve(&weights), factor.inverse());
+            for (place, row) in group.iter().enumerate() {
+                let variance = covariance[place * group.len() + place];
+                said[*row] = Normal { mean: labels[*row] - away[place], variance };
+            }
+        }
+        Ok(said)
     }
 }
 
@@ -138,6 +151,11 @@ impl Term {
             Shape::Smooth => (a[*column] - b[*column]).powi(2),
         });
         each.sum::<f64>() / self.columns.len().max(1) as f64
+    }
+
+    /// How much the budgets of two networks share of it.
+    fn share(&self, a: &[f64], b: &[f64]) -> f64 {
+        self.budget.map_or(1.0, |t| (-0.5 * (a[t] - b[t]).powi(2)).exp())
     }
 }
 
@@ -153,17 +171,17 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Products and squared distances of all pairs of networks, term by term.
+/// Products or squared distances of all pairs of networks, and what their budgets share, term by term.
 struct Bases<'t> {
     terms: &'t [Term],
-    pairs: Vec<Vec<f64>>,
+    pairs: Vec<Vec<[f64; 2]>>,
     n: usize,
 }
 
 impl<'t> Bases<'t> {
     fn new(terms: &'t [Term], rows: &[Vec<f64>]) -> Self {
         let all = |term: &Term| {
-            rows.iter().flat_map(|a| rows.iter().map(|b| term.base(a, b))).collect::<Vec<f64>>()
+            rows.iter().flat_map(|a| rows.iter().map(|b| [term.base(a, b), term.share(a, b)])).collect()
         };
         Bases { terms, pairs: terms.iter().map(all).collect(), n: rows.len() }
     }
@@ -173,9 +191,9 @@ impl<'t> Bases<'t> {
         let mut sum = vec![1.0; self.n * self.n];
         for ((term, pairs), amplitude) in self.terms.iter().zip(&self.pairs).zip(parameters) {
             let amplitude = (2.0 * amplitude).exp();
-            sum.iter_mut()
-                .zip(pairs)
-                .for_each(|(sum, base)| *sum += amplitude * of_base(term.shape, *base, length));
+            sum.iter_mut().zip(pairs).for_each(|(sum, [base, share])| {
+                *sum += amplitude * share * of_base(term.shape, *base, length)
+            });
         }
         let noise = (2.0 * parameters[self.terms.len() + 1]).exp() + JITTER;
         (0..self.n).for_each(|i| sum[i * self.n + i] += noise);
@@ -196,8 +214,8 @@ impl<'t> Bases<'t> {
         for (place, (term, pairs)) in self.terms.iter().zip(&self.pairs).enumerate() {
             let amplitude = (2.0 * parameters[place]).exp();
             let (mut by_amplitude, mut by_length) = (0.0, 0.0);
-            for (at, base) in pairs.iter().enumerate() {
-                let value = amplitude * of_base(term.shape, *base, length) * outer(at);
+            for (at, [base, share]) in pairs.iter().enumerate() {
+                let value = amplitude * share * of_base(term.shape, *base, length) * outer(at);
                 by_amplitude += 2.0 * value;
                 if term.shape == Shape::Smooth {
                     by_length += value * base * (-2.0 * length).exp();
@@ -223,8 +241,8 @@ mod tests {
 
     fn terms() -> Vec<Term> {
         vec![
-            Term { shape: Shape::Linear, columns: vec![0], prior: [0.0, 1.0] },
-            Term { shape: Shape::Smooth, columns: vec![0, 1], prior: [-0.5, 1.0] },
+            Term { shape: Shape::Linear, columns: vec![0], budget: None, prior: [0.0, 1.0] },
+            Term { shape: Shape::Smooth, columns: vec![0, 1], budget: Some(1), prior: [-0.5, 1.0] },
         ]
     }
 
@@ -258,7 +276,8 @@ mod tests {
         let (terms, rows) = (terms(), rows());
         let labels: Vec<f64> = rows.iter().map(|row| row[0] * row[0] - 1.0).collect();
         let process = Process::fit(&terms, &rows, &labels).unwrap();
-        let left_out = process.left_out(&labels);
+        let alone: Vec<Vec<usize>> = (0..labels.len()).map(|row| vec![row]).collect();
+        let left_out = process.left_out(&labels, &alone).unwrap();
         let (others, truth) = (rows[1..].to_vec(), &labels[1..]);
         let bases = Bases::new(&terms, &others);
         let n = others.len();

@@ -4,7 +4,7 @@ use super::plan::plan;
 use super::{Answer, Evaluator, Leaderboard, Objective, Plan, Progress, Settings, Shard, View, Watch, run};
 use crate::architecture::Architecture;
 use crate::cancel::CancelToken;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::score::{Executor, Options, Scorer};
 use crate::space::{Limits, Space};
 use crate::store::Store;
@@ -264,5 +264,13 @@ impl<'a> StudyBuilder<'a> {
     }
 }
 
-/// The score that a study searches for unless another is given.
+/// The score that a study searches for unless another is given; it suits networks that are trained for long.
 const DEFAULT_PROXY: &str = "nsc";
+
+/// The score that suits decoders which are trained on so many tokens.
+pub fn score_for(tokens: u64) -> Result<String> {
+    if tokens == 0 {
+        return Err(Error::option("tokens", "must be at least 1"));
+    }
+    Ok(format!("shape-law[tokens={tokens}]"))
+}

@@ -33,7 +33,7 @@ mod view;
 
 pub use answer::{Answer, LatencyModel, Reason, Reference, ReferenceKind};
 pub use baseline::{Baseline, Draws};
-pub use builder::{Candidate, Study, StudyBuilder};
+pub use builder::{Candidate, Study, StudyBuilder, score_for};
 pub use command::{Program, abandon};
 pub use evaluate::{Evaluator, Failure, Table, as_given};
 pub use evaluations::given_value;

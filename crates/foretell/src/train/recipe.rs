@@ -95,6 +95,16 @@ impl Recipe {
         Ok(recipe)
     }
 
+    /// The same recipe for another number of steps; warm-up takes at most a fifth of them.
+    pub fn for_steps(&self, steps: u64) -> Self {
+        Recipe { steps, warmup: self.warmup.min(steps / 5), ..self.clone() }
+    }
+
+    /// Tokens of all batches; without meaning for images.
+    pub fn tokens_seen(&self) -> u64 {
+        self.steps.saturating_mul(self.batch as u64).saturating_mul(self.tokens as u64)
+    }
+
     /// Refuses what makes no sense, by name.
     pub fn check(&self) -> Result<()> {
         let wrong = |key: &str, message: String| Err(Error::option(format!("recipe, {key}"), message));

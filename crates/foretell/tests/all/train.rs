@@ -366,7 +366,7 @@ fn nonsense_is_refused_by_name() {
 #[test]
 fn shipped_benchmarks_are_sound() {
     let shipped = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/benchmark/shipped");
-    assert_eq!(SHIPPED.len(), 2);
+    assert_eq!(SHIPPED.len(), 3);
     for (Shipped { name, .. }, (networks, [low, high])) in
         SHIPPED.iter().zip([(150, [50_000, 2_000_000]), (100, [80_000, 1_000_000])])
     {
@@ -397,5 +397,33 @@ fn shipped_benchmarks_are_sound() {
             let enough = text.matches(operator).count() > 20;
             assert!(*name != "flexibert-pentateuch" || enough, "{operator} hardly occurs");
         }
+    }
+}
+
+/// The table of budgets: every network of its configuration after every budget, with more training always better on average,
+/// and two seeds on every twelfth.
+#[test]
+fn the_table_of_budgets_is_sound() {
+    let shipped = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/benchmark/shipped");
+    let plan = Plan::read(&shipped.join("gpt2-regimes/config.toml")).unwrap();
+    let table = Benchmark::load(&shipped.join("nowhere"), "gpt2-regimes").unwrap();
+    let ids = |networks: &[Architecture]| networks.iter().map(Architecture::id).collect::<Vec<_>>();
+    let budgets = ["8", "20", "40", "60", "100", "180", "350", "600", "1800"];
+    assert_eq!(plan.jobs().len(), budgets.len() * (36 + 3));
+    assert_eq!(table.budget().unwrap().name, "tokens");
+    let mut before = f64::INFINITY;
+    for steps in budgets {
+        let part = table.filter("steps", steps).unwrap();
+        assert_eq!(ids(plan.networks()), ids(&part.architectures), "{steps}");
+        let loss = part.column("valid_loss").unwrap();
+        let mean = loss.values.iter().map(|loss| loss.unwrap()).sum::<f64>() / loss.values.len() as f64;
+        assert!(mean < before, "{steps}: {mean}, after {before}");
+        before = mean;
+        let tokens = part.column("tokens").unwrap().values[0].unwrap();
+        assert_eq!(tokens, steps.parse::<f64>().unwrap() * 1024.0);
+        let scorer = Scorer::new(vec![Request::parse("params").unwrap()], Options::default());
+        let report =
+            evaluate(&part, part.default_target().unwrap(), &scorer, &Settings::default(), &|| ()).unwrap();
+        assert_eq!(report.noise.unwrap().networks, 3, "{steps}: repeats of this budget alone");
     }
 }
