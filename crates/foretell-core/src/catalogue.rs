@@ -35,7 +35,7 @@ pub fn unknown<'a>(what: &'static str, given: &str, known: impl IntoIterator<Ite
         what,
         given: given.to_owned(),
         nearest: nearest(given, known.iter().copied()).map(str::to_owned),
-        known: known.join(", "),
+        known: if known.is_empty() { "none".to_owned() } else { known.join(", ") },
     }
 }
 

@@ -92,7 +92,7 @@ fn short_runs_are_evidence() {
     assert_eq!((&fitted["budget"], &fitted["check"]["labels"]), (&1_843_200.0.into(), &(24 * 9).into()));
     assert_eq!(fitted["test_networks"], 12);
     assert!(fitted["test_tau"].as_f64().unwrap() > 0.4, "{fitted}");
-    folder.write("networks.jsonl", &folder.ok("sample --space gpt2 -n 3 --seed 1 --json"));
+    folder.write("networks.jsonl", &folder.ok("sample gpt2 -n 3 --seed 1 --json"));
     let mean = |file: &str| {
         let said = folder.ok(&format!("predict use {file} networks.jsonl --json"));
         let rows = said.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -115,7 +115,7 @@ fn the_training_budget_is_an_input() {
         folder.json(&search)["architecture"]["n_layer"].as_u64().unwrap()
     };
     assert!(depth("10M") < depth("30G"));
-    let networks = folder.ok("sample --space gpt2 -n 4 --seed 1 --json");
+    let networks = folder.ok("sample gpt2 -n 4 --seed 1 --json");
     folder.write("networks.jsonl", &networks);
     assert!(folder.ok("rank networks.jsonl --train-tokens 20M").contains("shape-law[tokens=20000000]"));
     folder.fails("search --space flexibert --train-tokens 1M --budget 20", 3, "decoders");

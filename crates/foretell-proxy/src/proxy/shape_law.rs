@@ -35,6 +35,7 @@ pub(super) const ABOUT: &About = &About {
     options: &[("tokens", "100 for each weight of a block", "tokens that the network is trained on")],
     ranges: &[Range::real("tokens", 1.0, 1e18)],
     departures: "none",
+    by_name: true,
     learned: true,
     ..About::SHAPE
 };
