@@ -72,7 +72,7 @@ pub enum Error {
     },
     /// A pass that would need more memory than it may have.
     #[error(
-        "one pass needs {needed} bytes, {budget} are allowed: take a smaller batch, f32, or a smaller network"
+        "{needed} bytes of memory are needed and {budget} are allowed: take a smaller batch, f32, or a smaller network"
     )]
     Memory {
         /// Bytes of weights, gradients and everything held between layers at the peak.
