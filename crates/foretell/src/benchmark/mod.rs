@@ -9,6 +9,8 @@ mod bands;
 mod build;
 mod evidence;
 mod export;
+#[cfg(feature = "import")]
+pub mod import;
 mod noise;
 mod row;
 mod table;

@@ -14,6 +14,7 @@ mod exact;
 mod fuzz;
 mod golden;
 mod hub;
+mod import;
 mod layers;
 mod machine;
 mod memory;
