@@ -160,7 +160,7 @@ mod tests {
             (json!(9007199254740993.0), "9007199254740992.0"),
             (json!(1.5e300), "1.5e+300"),
             // Halfway between two texts of sixteen digits: the even one.
-            (json!(8.1233673095703125), "8.123367309570312"),
+            (json!(8.123_367_309_570_313), "8.123367309570312"),
         ] {
             assert_eq!(digits(value.as_number().unwrap()), text);
         }
