@@ -2,6 +2,7 @@
 
 mod files;
 mod format;
+mod stability;
 
 use crate::args::{Bench, BenchFormat};
 use crate::output::{self, decimals, seconds};
@@ -17,6 +18,9 @@ use std::path::Path;
 /// The exit code: 1 if some of several tables could not be read or measured.
 pub fn run(args: &Bench, json: bool) -> Result<u8> {
     let folder = args.table.data.folder()?;
+    if let Some(source) = &args.stability {
+        return stability::run(args, source, &folder, json).map(|()| 0);
+    }
     let files = Files::of(args)?;
     let mut reports = Vec::new();
     let code = match args.benchmark.as_deref() {

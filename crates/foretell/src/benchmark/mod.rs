@@ -13,6 +13,7 @@ mod export;
 pub mod import;
 mod noise;
 mod row;
+pub mod stability;
 mod table;
 
 pub use agreement::{Agreement, COLUMN, Report, Scored, Settings, baselines, evaluate};
