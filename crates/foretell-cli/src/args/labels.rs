@@ -27,6 +27,9 @@ pub struct Bench {
     /// input) or batch. --seeds is the number of draws of weights and inputs.
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["scores", "plots", "bands", "resamples", "dry_run"])]
     pub stability: Option<String>,
+    /// Print instead the agreement with the target after more and more training, for tables with such checkpoints.
+    #[arg(long, conflicts_with_all = ["stability", "scores", "plots", "bands", "resamples", "dry_run"])]
+    pub checkpoints: bool,
     #[command(flatten)]
     pub table: TableArgs,
     /// Number of bootstrap resamples for each interval; 0 for no intervals.

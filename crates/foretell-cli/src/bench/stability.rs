@@ -1,6 +1,5 @@
 //! `foretell bench --stability`: how much a ranking depends on what is drawn.
 
-use super::format;
 use crate::args::{Bench, BenchFormat};
 use crate::output::{self, decimals};
 use crate::progress::Progress;
@@ -12,8 +11,7 @@ use std::path::Path;
 
 pub fn run(args: &Bench, source: &str, folder: &Path, json: bool) -> Result<()> {
     let variation = Variation::named(source)?;
-    let name = args.benchmark.as_deref().filter(|name| *name != "all");
-    let name = name.ok_or_else(|| Error::option("--stability", "needs the name of one benchmark"))?;
+    let name = super::named(args, "--stability")?;
     let (proxies, columns) = args.scoring.requests_and_columns("")?;
     if let Some(column) = columns.first() {
         return Err(Error::option(column, "is a column of the table, and nothing of it is drawn"));
@@ -60,31 +58,19 @@ fn print(title: &str, found: &[Stability], how: BenchFormat) {
             .collect()
     };
     let rows: Vec<Vec<String>> = found.iter().map(row).collect();
-    match how {
-        BenchFormat::Table => {
-            output::prose(title);
-            output::line(format!("\n{}\n", output::table(&header, rows)));
-            output::note(
-                "tau-b with the target for every draw, their mean and standard deviation; between draws: mean tau-b of the \
-                 orders of two draws; score deviates: mean over networks of the deviation of the score over draws, in percent \
-                 of its mean; failed: scores that could not be computed, over all draws.",
-            );
-            for one in found {
-                if let Some((draw, failure)) =
-                    one.draws.iter().find_map(|draw| Some((&draw.name, draw.failure.as_ref()?)))
-                {
-                    output::prose(format!("{}, {draw}: {failure}", one.proxy));
-                }
-            }
-        }
-        BenchFormat::Markdown => {
-            output::line(format!("### {title}\n"));
-            format::lines(&header, rows);
-        }
-        BenchFormat::Latex => format::tabular(title, &header, rows),
-        BenchFormat::Csv => {
-            output::line(header.join(","));
-            rows.iter().for_each(|row| output::line(row.join(",")));
+    super::print_table(title, &header, rows, how);
+    if how != BenchFormat::Table {
+        return;
+    }
+    output::note(
+        "tau-b with the target for every draw, their mean and standard deviation; between draws: mean tau-b of the \
+         orders of two draws; score deviates: mean over networks of the deviation of the score over draws, in percent \
+         of its mean; failed: scores that could not be computed, over all draws.",
+    );
+    for one in found {
+        let failure = one.draws.iter().find_map(|draw| Some((&draw.name, draw.failure.as_ref()?)));
+        if let Some((draw, failure)) = failure {
+            output::prose(format!("{}, {draw}: {failure}", one.proxy));
         }
     }
 }
