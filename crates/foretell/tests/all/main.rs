@@ -11,6 +11,7 @@ mod discover;
 mod docs;
 mod engine_kernels;
 mod exact;
+mod fine_tune;
 mod fuzz;
 mod golden;
 mod hub;
