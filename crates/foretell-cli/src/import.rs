@@ -2,7 +2,7 @@
 
 use crate::args::Import;
 use crate::{build, output};
-use foretell::benchmark::import::{IMPORTERS, Imported, Source, Table, importer};
+use foretell::benchmark::import::{IMPORTERS, Imported, Source, Table, import};
 use foretell::error::Result;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -15,7 +15,7 @@ pub fn run(args: &Import, json: bool) -> Result<()> {
         list(json);
         return Ok(());
     };
-    let imported = importer(source)?.import(clone)?;
+    let imported = import(source, clone, args.with.as_deref())?;
     let folder = build::folder(args.to.as_deref())?;
     if !args.dry_run {
         imported.write(&folder, args.force)?;
@@ -34,6 +34,7 @@ fn list(json: bool) {
         let source = |source: &&Source| {
             json!({
                 "name": source.name, "repository": source.repository, "branch": source.branch, "tables": source.tables,
+                "further": source.further.map(|[repository, _]| repository),
             })
         };
         output::line(sources.iter().map(source).collect::<Value>());
@@ -41,10 +42,11 @@ fn list(json: bool) {
     }
     for source in sources {
         let branch = source.branch.map(|branch| format!(", branch {branch}")).unwrap_or_default();
-        output::line(format!(
-            "{:<20}{}{branch}\n{:<20}{}",
-            source.name, source.repository, "", source.tables
-        ));
+        output::line(format!("{:<20}{}{branch}", source.name, source.repository));
+        output::line(format!("{:<20}{}", "", source.tables));
+        if let Some([repository, columns]) = source.further {
+            output::line(format!("{:<20}{columns}: --with a clone of {repository}", ""));
+        }
     }
 }
 

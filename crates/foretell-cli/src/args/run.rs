@@ -76,8 +76,11 @@ pub struct Import {
     /// Folder of the clone.
     #[arg(required_unless_present = "list", value_name = "CLONE")]
     pub clone: Option<PathBuf>,
+    /// Clone of a further repository whose columns are added; --list names it.
+    #[arg(long, value_name = "CLONE")]
+    pub with: Option<PathBuf>,
     /// List the sources, their repositories and the tables that they give.
-    #[arg(long, conflicts_with_all = ["source", "clone", "to", "force", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["source", "clone", "with", "to", "force", "dry_run"])]
     pub list: bool,
     /// Folder of benchmarks to write into. Default: the folder that foretell benchmark path prints.
     #[arg(long, value_name = "FOLDER")]

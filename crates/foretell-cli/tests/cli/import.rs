@@ -45,4 +45,5 @@ fn sources_are_listed_and_slips_are_named() {
     folder.fails("benchmark import arhcai .", 2, "did you mean 'archai'");
     folder.fails("benchmark import archai .", 2, "is not a clone of https://github.com/microsoft/archai");
     folder.fails("benchmark import archai", 2, "CLONE");
+    folder.fails("benchmark import archai . --with .", 2, "no other repository adds columns");
 }

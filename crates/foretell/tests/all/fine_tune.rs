@@ -77,6 +77,7 @@ fn lower_blocks_move_less() {
     let recipe = Recipe {
         rate: 0.01,
         decay: 0.0,
+        eps: 1e-30,
         schedule: Schedule::Constant,
         layer_decay: 0.5,
         ..recipe(Task::Pairs)

@@ -11,6 +11,7 @@ const SOURCE: Source = Source {
     repository: "https://github.com/microsoft/archai",
     branch: Some("neurips-lts"),
     tables: "gpt2-wikitext103, transformer-xl-wikitext103 (and homogeneous), lts-pareto",
+    further: None,
 };
 
 /// Where the clone keeps its logs.
@@ -58,7 +59,7 @@ impl Importer for Archai {
         &SOURCE
     }
 
-    fn import(&self, clone: &Path) -> Result<Imported> {
+    fn import(&self, clone: &Path, _: Option<&Path>) -> Result<Imported> {
         let logs = clone.join(LOGS);
         let (mut tables, mut absent) = (Vec::new(), Vec::new());
         for (folder, table) in RANDOM {

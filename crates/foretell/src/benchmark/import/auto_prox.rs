@@ -11,6 +11,7 @@ const SOURCE: Source = Source {
     repository: "https://github.com/lilujunai/Auto-Prox-AAAI24",
     branch: None,
     tables: "autoformer-vit, pit-vit",
+    further: None,
 };
 
 /// Accuracies: column and key of the archive.
@@ -56,7 +57,7 @@ impl Importer for AutoProx {
         &SOURCE
     }
 
-    fn import(&self, clone: &Path) -> Result<Imported> {
+    fn import(&self, clone: &Path, _: Option<&Path>) -> Result<Imported> {
         let (mut tables, mut absent) = (Vec::new(), Vec::new());
         for archive in &ARCHIVES {
             match clone.join(archive.file) {

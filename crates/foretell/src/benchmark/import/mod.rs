@@ -33,14 +33,16 @@ pub struct Source {
     pub branch: Option<&'static str>,
     /// The tables that it gives.
     pub tables: &'static str,
+    /// A further repository that published columns for these tables, and the columns.
+    pub further: Option<[&'static str; 2]>,
 }
 
 /// Turns a clone of one source into tables.
 pub trait Importer: Sync {
     /// What it reads.
     fn source(&self) -> &'static Source;
-    /// The tables of a clone.
-    fn import(&self, clone: &Path) -> Result<Imported>;
+    /// The tables of a clone; `further` is a clone of the source's further repository, whose columns are added.
+    fn import(&self, clone: &Path, further: Option<&Path>) -> Result<Imported>;
 }
 
 /// Every source that can be imported.
@@ -54,6 +56,16 @@ pub const IMPORTERS: &[&dyn Importer] = &[
 /// The importer of a source by its name.
 pub fn importer(name: &str) -> Result<&'static dyn Importer> {
     catalogue::find("source", name, IMPORTERS, |importer| importer.source().name)
+}
+
+/// The tables of a clone of a source, with the columns of a clone of its further repository if there is one.
+pub fn import(source: &str, clone: &Path, further: Option<&Path>) -> Result<Imported> {
+    let importer = importer(source)?;
+    if further.is_some() && importer.source().further.is_none() {
+        let message = format!("has no effect: no other repository adds columns to the tables of {source}");
+        return Err(Error::option("further clone", message));
+    }
+    importer.import(clone, further)
 }
 
 /// What a clone gave.

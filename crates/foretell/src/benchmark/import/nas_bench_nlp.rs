@@ -12,6 +12,7 @@ const SOURCE: Source = Source {
     repository: "https://github.com/fmsnew/nas-bench-nlp-release",
     branch: None,
     tables: "nasbench-nlp-wikitext2",
+    further: None,
 };
 
 /// The folder of the logs, packed as `logs.zip` or unpacked.
@@ -25,7 +26,7 @@ impl Importer for NasBenchNlp {
         &SOURCE
     }
 
-    fn import(&self, clone: &Path) -> Result<Imported> {
+    fn import(&self, clone: &Path, _: Option<&Path>) -> Result<Imported> {
         let folder = clone.join(LOGS);
         let logs = if folder.is_dir() { logs(&folder)? } else { Vec::new() };
         if logs.is_empty() {

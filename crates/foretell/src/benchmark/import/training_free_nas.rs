@@ -18,6 +18,7 @@ const SOURCE: Source = Source {
     repository: "https://github.com/aaronserianni/training-free-nas",
     branch: None,
     tables: "flexibert-glue, nasbench-nlp-ptb",
+    further: Some(["https://github.com/pprp/LPZero", "ref_lpzero_1 and ref_lpzero_2 of flexibert-glue"]),
 };
 
 const BENCHMARK: &str = "flexibert-glue";
@@ -57,6 +58,11 @@ const METRICS: [(&str, &str); 14] = [
     ("ref_softmax_confidence", "Head Softmax Confidence"),
     ("ref_softmax_confidence_norm", "Head Softmax Confidence Normalized"),
 ];
+/// Scores of LPZero: column, and the file of its repository with a column lpzero.
+const LPZERO: [(&str, &str); 2] = [
+    ("ref_lpzero_1", "BERT_results_activation_2.csv"),
+    ("ref_lpzero_2", "BERT_results_activation_lpzero.csv"),
+];
 /// Fields of a layer: column and key of the source.
 const LAYER: [(&str, &str); 5] = [
     ("operation_type", "operation_type"),
@@ -73,7 +79,7 @@ impl Importer for TrainingFreeNas {
         &SOURCE
     }
 
-    fn import(&self, clone: &Path) -> Result<Imported> {
+    fn import(&self, clone: &Path, further: Option<&Path>) -> Result<Imported> {
         let (mut tables, mut absent) = (Vec::new(), Vec::new());
         let mut there = |names: &[&str], table: &str| {
             let missing = names.iter().filter(|name| !clone.join(name).exists());
@@ -82,7 +88,7 @@ impl Importer for TrainingFreeNas {
             absent.len() == before
         };
         if there(&[NETWORKS, METRICS_OF_ALL], "flexibert-glue/architectures.jsonl") {
-            tables.push(networks(clone)?);
+            tables.push(networks(clone, further)?);
         }
         if there(&REPEATS.map(|(_, file)| file), "flexibert-glue/metric_repeats.csv") {
             tables.push(repeats(clone)?);
@@ -98,12 +104,13 @@ impl Importer for TrainingFreeNas {
 }
 
 /// Every network with its scores and metrics.
-fn networks(clone: &Path) -> Result<Table> {
+fn networks(clone: &Path, further: Option<&Path>) -> Result<Table> {
     let path = clone.join(NETWORKS);
     let wrong = |message: String| Error::data(path.display().to_string(), message);
     let entries: Vec<Value> = serde_json::from_str(&file::text(&path)?)
         .map_err(|e| wrong(format!("is no list of networks in JSON: {e}")))?;
-    let metrics = metrics(&clone.join(METRICS_OF_ALL))?;
+    let metrics = measured(&clone.join(METRICS_OF_ALL), &METRICS.map(|(_, name)| name))?;
+    let metrics = Metrics { own: metrics, added: further.map(lpzero).transpose()?.unwrap_or_default() };
     let hints = Hints::of(BENCHMARK, PathBuf::new(), &[])?;
     let mut groups: HashMap<String, usize> = HashMap::new();
     let mut draft = Draft { derived: &["params_as_described", "params_as_trained"], ..Draft::default() };
@@ -118,12 +125,14 @@ fn networks(clone: &Path) -> Result<Table> {
     draft.finish("flexibert-glue/architectures.jsonl")
 }
 
-/// Metrics by network: the published count of weights, then [`METRICS`].
-fn metrics(path: &Path) -> Result<HashMap<u64, Vec<Value>>> {
+/// Values by network.
+type Measured = HashMap<u64, Vec<Value>>;
+
+/// Of every network: the published count of weights, then these columns.
+fn measured(path: &Path, names: &[&str]) -> Result<Measured> {
     let sheet = Sheet::read(path)?;
     let id = sheet.column("ID")?;
-    let columns =
-        sheet.columns(std::iter::once("Number of Parameters").chain(METRICS.map(|(_, name)| name)))?;
+    let columns = sheet.columns(std::iter::once("Number of Parameters").chain(names.iter().copied()))?;
     let mut found = HashMap::new();
     for record in &sheet.records {
         if let Ok(id) = sheet.cell(record, id)?.parse() {
@@ -133,10 +142,22 @@ fn metrics(path: &Path) -> Result<HashMap<u64, Vec<Value>>> {
     Ok(found)
 }
 
+/// The scores that LPZero published for the same networks, by column.
+fn lpzero(clone: &Path) -> Result<Vec<(&'static str, Measured)>> {
+    LPZERO.iter().map(|(column, file)| Ok((*column, measured(&clone.join(file), &["lpzero"])?))).collect()
+}
+
+/// What was published of the networks beside their scores.
+struct Metrics {
+    own: Measured,
+    /// Columns of the further repository.
+    added: Vec<(&'static str, Measured)>,
+}
+
 fn network(
     entry: &Value,
     id: Option<u64>,
-    metrics: &HashMap<u64, Vec<Value>>,
+    metrics: &Metrics,
     hints: &Hints,
     groups: &mut HashMap<String, usize>,
 ) -> Result<Map<String, Value>, String> {
@@ -165,7 +186,7 @@ fn network(
         put(column, pointer(&format!("/scores/{key}"))?.clone());
     }
     put("pretrain_seconds", pointer("/time_to_train")?.clone());
-    let measured = metrics.get(&id).ok_or("BERT_results_activation.csv has no metrics of it")?;
+    let measured = metrics.own.get(&id).ok_or("BERT_results_activation.csv has no metrics of it")?;
     put("params_reference", measured[0].clone());
     let network = row::architecture(&row, hints).map_err(|e| e.to_string())?;
     let mode = |mode: &str| network.with("mode", &mode.into()).map_err(|e| e.to_string());
@@ -179,6 +200,10 @@ fn network(
     put("trained_group", group.into());
     for ((column, _), value) in METRICS.iter().zip(&measured[1..]) {
         put(column, value.clone());
+    }
+    for (column, values) in &metrics.added {
+        let value = values.get(&id).and_then(|values| values.get(1)).cloned();
+        put(column, value.ok_or_else(|| format!("LPZero published no {column} of it"))?);
     }
     Ok(row)
 }

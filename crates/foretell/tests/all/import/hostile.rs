@@ -1,14 +1,14 @@
 //! Damaged, hostile and missing files: each is an error that names the file and what is wrong with it.
 
 use crate::support::Folder;
-use foretell::benchmark::import::importer;
+use foretell::benchmark::import::import;
 use foretell::error::Error;
 use std::fs;
 use std::io::{Cursor, Write};
 use std::path::Path;
 
 fn error(source: &str, clone: &Path) -> Error {
-    importer(source).unwrap().import(clone).unwrap_err()
+    import(source, clone, None).unwrap_err()
 }
 
 #[track_caller]

@@ -241,7 +241,21 @@ fn encoders_of_training_free_nas() {
     let imported = import("training-free-nas", &clone.0);
     same(&imported, &shared, "flexibert-glue/pretraining_checkpoints.csv");
     same(&imported, &shared, "flexibert-glue/metric_repeats.csv");
+    // LPZero's columns come from a clone of its own.
+    for (column, file) in [
+        ("ref_lpzero_1", "BERT_results_activation_2.csv"),
+        ("ref_lpzero_2", "BERT_results_activation_lpzero.csv"),
+    ] {
+        let mut csv = "ID,Number of Parameters,lpzero\n".to_owned();
+        all.iter().for_each(|row| writeln!(csv, "{},1,{}", row["id"], row[column]).unwrap());
+        put(&clone.0.join("LPZero").join(file), &csv);
+    }
+    let added =
+        foretell::benchmark::import::import("training-free-nas", &clone.0, Some(&clone.0.join("LPZero")))
+            .unwrap();
     let networks = table(&imported, "flexibert-glue/architectures.jsonl");
+    let complete = table(&added, "flexibert-glue/architectures.jsonl");
+    assert_eq!(complete.text, fs::read_to_string(shared.join("flexibert-glue/architectures.jsonl")).unwrap());
     let expected = fs::read_to_string(shared.join("flexibert-glue/architectures.jsonl")).unwrap();
     let part = |text: &str| text.lines().map(without_lpzero).collect::<Vec<_>>();
     assert_eq!(part(&networks.text), part(&expected));

@@ -5,13 +5,13 @@ mod hostile;
 mod layouts;
 
 use crate::support::{Folder, benchmarks, originals};
-use foretell::benchmark::import::{IMPORTERS, Imported, Table, importer};
+use foretell::benchmark::import::{self, IMPORTERS, Imported, Table, importer};
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
 fn import(source: &str, clone: &Path) -> Imported {
-    importer(source).unwrap().import(clone).unwrap()
+    import::import(source, clone, None).unwrap()
 }
 
 fn table<'i>(imported: &'i Imported, name: &str) -> &'i Table {
@@ -39,7 +39,7 @@ fn whole(line: &str) -> String {
     line.to_owned()
 }
 
-/// LPZero published two columns of its own for the encoders; they are no part of training-free-nas.
+/// LPZero published two columns of its own for the encoders; no sample of it is at hand.
 fn without_lpzero(line: &str) -> String {
     line.split(", \"ref_lpzero").next().unwrap().trim_end_matches('}').to_owned()
 }
@@ -91,6 +91,8 @@ fn written_tables_are_benchmarks_and_are_not_replaced_unasked() {
 
 #[test]
 fn sources_are_found_by_name() {
+    let error = import::import("archai", Path::new("."), Some(Path::new("."))).unwrap_err().to_string();
+    assert!(error.contains("no other repository adds columns"), "{error}");
     let error = importer("archay").err().unwrap().to_string();
     assert!(error.contains("did you mean 'archai'"), "{error}");
     let names: Vec<&str> = IMPORTERS.iter().map(|importer| importer.source().name).collect();
