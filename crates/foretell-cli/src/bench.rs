@@ -1,7 +1,9 @@
 //! `foretell bench`: how well proxies rank trained networks.
 
+mod checkpoints;
 mod files;
 mod format;
+mod stability;
 
 use crate::args::{Bench, BenchFormat};
 use crate::output::{self, decimals, seconds};
@@ -17,6 +19,12 @@ use std::path::Path;
 /// The exit code: 1 if some of several tables could not be read or measured.
 pub fn run(args: &Bench, json: bool) -> Result<u8> {
     let folder = args.table.data.folder()?;
+    if let Some(source) = &args.stability {
+        return stability::run(args, source, &folder, json).map(|()| 0);
+    }
+    if args.checkpoints {
+        return checkpoints::run(args, &folder, json).map(|()| 0);
+    }
     let files = Files::of(args)?;
     let mut reports = Vec::new();
     let code = match args.benchmark.as_deref() {
@@ -159,6 +167,31 @@ fn take_undefined(report: &mut Report) -> Vec<String> {
     let names = report.proxies.iter().filter(|p| undefined(p)).map(|p| p.name.clone()).collect();
     report.retain(|p| !undefined(p));
     names
+}
+
+/// The one benchmark that an option is about.
+fn named<'a>(args: &'a Bench, option: &str) -> Result<&'a str> {
+    let name = args.benchmark.as_deref().filter(|name| *name != "all");
+    name.ok_or_else(|| Error::option(option, "needs the name of one benchmark"))
+}
+
+/// Prints a table in the format that was asked for.
+fn print_table(title: &str, header: &[&str], rows: Vec<Vec<String>>, how: BenchFormat) {
+    match how {
+        BenchFormat::Table => {
+            output::prose(title);
+            output::line(format!("\n{}\n", output::table(header, rows)));
+        }
+        BenchFormat::Markdown => {
+            output::line(format!("### {title}\n"));
+            format::lines(header, rows);
+        }
+        BenchFormat::Latex => format::tabular(title, header, rows),
+        BenchFormat::Csv => {
+            output::line(header.join(","));
+            rows.iter().for_each(|row| output::line(row.join(",")));
+        }
+    }
 }
 
 fn list(folder: &Path, json: bool) -> Result<u8> {

@@ -1,4 +1,4 @@
-//! `foretell benchmark`: builds a table of trained networks, or prints the benchmark folder.
+//! `foretell benchmark`: builds or imports tables of trained networks, or prints the benchmark folder.
 
 use crate::args::{BenchmarkArgs, BenchmarkCommand, BenchmarkPath, Build};
 use crate::progress::Progress;
@@ -6,19 +6,25 @@ use crate::{output, places};
 use foretell::benchmark::Plan;
 use foretell::error::{Error, Result};
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub fn run(args: &BenchmarkArgs, json: bool) -> Result<()> {
     match &args.command {
         BenchmarkCommand::Build(args) => build(args, json),
+        BenchmarkCommand::Import(args) => crate::import::run(args, json),
         BenchmarkCommand::Path(args) => path(args, json),
     }
 }
 
-fn path(args: &BenchmarkPath, json: bool) -> Result<()> {
-    let path = places::benchmark_path(args.data.data.as_deref()).ok_or_else(|| {
+/// The benchmark folder, whether it exists or not.
+pub fn folder(given: Option<&Path>) -> Result<PathBuf> {
+    places::benchmark_path(given).ok_or_else(|| {
         Error::option("benchmark folder", "this user has no data folder: set FORETELL_BENCHMARKS")
-    })?;
+    })
+}
+
+fn path(args: &BenchmarkPath, json: bool) -> Result<()> {
+    let path = folder(args.data.data.as_deref())?;
     if json {
         output::line(json!({"path": path, "exists": path.is_dir()}));
     } else {

@@ -12,6 +12,7 @@ mod doctor;
 mod export;
 mod failure;
 mod fit;
+mod import;
 mod interrupt;
 mod manual;
 mod output;

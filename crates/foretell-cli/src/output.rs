@@ -197,7 +197,12 @@ pub fn seconds(s: f64) -> String {
 /// A pass in words.
 pub fn pass(pass: &foretell::probe::Pass) -> String {
     use foretell::probe::{Derivative, Feed, Loss, WeightTransform};
-    let mut words = vec![if pass.feed == Feed::Ones { "ones".to_owned() } else { "data".to_owned() }];
+    let feed = match pass.feed {
+        Feed::Data => "data",
+        Feed::Ones => "ones",
+        Feed::Uniform => "uniform",
+    };
+    let mut words = vec![feed.to_owned()];
     if pass.part.1 > 1 {
         words.push(format!("part {} of {}", pass.part.0 + 1, pass.part.1));
     }

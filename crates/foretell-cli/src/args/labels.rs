@@ -23,6 +23,13 @@ pub struct Bench {
     /// Parameter counts that cut the networks into bands, e.g. 1M,5M,20M; agreement is printed within each band.
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', value_parser = number)]
     pub bands: Vec<u64>,
+    /// Print instead how much the ranking depends on what is drawn: weights, inputs, init (initialisations), feed (kinds of
+    /// input) or batch. --seeds is the number of draws of weights and inputs.
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["scores", "plots", "bands", "resamples", "dry_run"])]
+    pub stability: Option<String>,
+    /// Print instead the agreement with the target after more and more training, for tables with such checkpoints.
+    #[arg(long, conflicts_with_all = ["stability", "scores", "plots", "bands", "resamples", "dry_run"])]
+    pub checkpoints: bool,
     #[command(flatten)]
     pub table: TableArgs,
     /// Number of bootstrap resamples for each interval; 0 for no intervals.

@@ -20,7 +20,7 @@ pub use limits::LimitArgs;
 pub use manual::{Completions, Man};
 pub use network::{Count, PrecisionArg, Proxies, Rank, Sample, Score, ScoringArgs, Spaces};
 pub use predict::{FitPredictor, Predict, PredictCommand, ShowPredictor, Suggest, UsePredictor};
-pub use run::{BenchmarkArgs, BenchmarkCommand, BenchmarkPath, Build, Train, Verify};
+pub use run::{BenchmarkArgs, BenchmarkCommand, BenchmarkPath, Build, Import, Train, Verify};
 pub use search::{Algorithms, Search};
 use std::path::Path;
 pub use study::{

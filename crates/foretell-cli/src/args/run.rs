@@ -62,8 +62,35 @@ pub struct BenchmarkArgs {
 pub enum BenchmarkCommand {
     /// Draw networks of all sizes from a space and train each; the same command resumes an interrupted build.
     Build(Build),
+    /// Turn a local clone of a public repository into tables; nothing in the clone is executed.
+    Import(Import),
     /// Print the folder that benchmarks are read from.
     Path(BenchmarkPath),
+}
+
+#[derive(Args)]
+pub struct Import {
+    /// Source: see --list.
+    #[arg(required_unless_present = "list")]
+    pub source: Option<String>,
+    /// Folder of the clone.
+    #[arg(required_unless_present = "list", value_name = "CLONE")]
+    pub clone: Option<PathBuf>,
+    /// Clone of a further repository whose columns are added; --list names it.
+    #[arg(long, value_name = "CLONE")]
+    pub with: Option<PathBuf>,
+    /// List the sources, their repositories and the tables that they give.
+    #[arg(long, conflicts_with_all = ["source", "clone", "with", "to", "force", "dry_run"])]
+    pub list: bool,
+    /// Folder of benchmarks to write into. Default: the folder that foretell benchmark path prints.
+    #[arg(long, value_name = "FOLDER")]
+    pub to: Option<PathBuf>,
+    /// Replace tables that are there already.
+    #[arg(long)]
+    pub force: bool,
+    /// Read and check everything and print what would be written; change nothing.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 #[derive(Args)]

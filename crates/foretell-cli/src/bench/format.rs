@@ -72,7 +72,8 @@ pub fn markdown(report: &Report, banded: bool) {
     }
 }
 
-fn lines(header: &[&str], rows: Vec<Vec<String>>) {
+/// Prints a table as Markdown.
+pub fn lines(header: &[&str], rows: Vec<Vec<String>>) {
     output::line(format!("| {} |", header.join(" | ")));
     output::line(format!("|{}", "---|".repeat(header.len())));
     rows.iter().for_each(|row| output::line(format!("| {} |", row.join(" | "))));
@@ -96,7 +97,8 @@ pub fn latex(report: &Report, banded: bool) {
     }
 }
 
-fn tabular(caption: &str, header: &[&str], rows: Vec<Vec<String>>) {
+/// Prints a table as LaTeX.
+pub fn tabular(caption: &str, header: &[&str], rows: Vec<Vec<String>>) {
     let line = |cells: &mut dyn Iterator<Item = &str>| {
         format!("{} \\\\", cells.map(escaped).collect::<Vec<_>>().join(" & "))
     };

@@ -9,6 +9,7 @@ mod docs;
 mod export;
 mod files;
 mod help;
+mod import;
 mod machine;
 mod modes;
 mod predict;

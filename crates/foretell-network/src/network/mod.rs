@@ -11,6 +11,7 @@ mod decoder;
 mod flexibert;
 mod gpt2;
 mod gradients;
+mod initialisation;
 mod layer;
 mod llama;
 mod model;
@@ -26,6 +27,7 @@ mod weights;
 
 pub use decoder::{Decoder, decoding_bytes};
 pub use gradients::WeightGradients;
+pub use initialisation::Initialisation;
 pub use layer::DROPOUT;
 pub use model::{CompiledModel, Model, forward, has_model, outputs, outputs_need_scores, register};
 pub use names::Naming;

@@ -2,7 +2,7 @@
 //!
 //! Gradients have the same layout, so the gradient of a tensor is the same range of another buffer.
 
-use super::{Naming, unsealed};
+use super::{Initialisation, Naming, unsealed};
 use crate::architecture::{Architecture, Form, Init, Role, Tensor};
 use crate::cancel::checkpoint;
 use crate::engine::matmul::{Mat, MatMut};
@@ -161,8 +161,7 @@ impl<S: Scalar> Weights<S> {
 
     /// Weights of its own for every architecture and seed.
     pub fn standalone(architecture: &Architecture, seed: Seed) -> Self {
-        let own = seed.stream(&architecture.id(), 0).random();
-        Self::shared(architecture, Seed(own))
+        Supernet::new(seed).standalone(architecture)
     }
 
     /// Weights from a safetensors file, named in any way of [`Naming`]. Tensors it has beyond these are refused.
@@ -282,6 +281,7 @@ fn half(bits: u16) -> f64 {
 #[derive(Debug)]
 pub struct Supernet<S> {
     seed: Seed,
+    initialisation: Option<Initialisation>,
     slabs: RwLock<FxHashMap<SlabKey, Arc<Slab<S>>>>,
 }
 
@@ -301,7 +301,18 @@ const KEPT: u64 = 1 << 26;
 impl<S: Scalar> Supernet<S> {
     /// Nothing is drawn yet.
     pub fn new(seed: Seed) -> Self {
-        Supernet { seed, slabs: RwLock::default() }
+        Supernet { seed, initialisation: None, slabs: RwLock::default() }
+    }
+
+    /// The same with maps filled in another way than their family says, if in any.
+    pub fn initialised(self, initialisation: Option<Initialisation>) -> Self {
+        Supernet { initialisation, slabs: RwLock::default(), ..self }
+    }
+
+    /// Weights that no other architecture shares.
+    pub fn standalone(&self, architecture: &Architecture) -> Weights<S> {
+        let own = self.seed.stream(&architecture.id(), 0).random();
+        Supernet::new(Seed(own)).initialised(self.initialisation).weights(architecture)
     }
 
     /// The slice that belongs to an architecture.
@@ -331,7 +342,8 @@ impl<S: Scalar> Supernet<S> {
         let cols = data.len() / rows;
         let joint = tensor.role == Role::QueryKeyValue && !vector;
         let spread = |i: usize, n: usize| 3 * (i % (n / 3)) + i / (n / 3);
-        let slab = self.slab(tensor, rows, cols);
+        let initialisation = self.initialisation.filter(|initialisation| initialisation.fills(tensor));
+        let slab = self.slab(tensor, initialisation, rows, cols);
         for (i, row) in data.chunks_exact_mut(cols).enumerate() {
             let from = if joint && tensor.form == Form::Linear { spread(i, rows) } else { i };
             let line = &slab.data[from * slab.cols..][..cols];
@@ -340,11 +352,21 @@ impl<S: Scalar> Supernet<S> {
                 false => row.copy_from_slice(line),
             }
         }
+        if let Some(initialisation) = initialisation {
+            initialisation.finish(data, rows);
+        }
     }
 
     /// At least so many rows and columns of a tensor.
-    fn slab(&self, tensor: &Tensor, rows: usize, cols: usize) -> Arc<Slab<S>> {
-        let key = (tensor.pattern, tensor.indices, tensor.init.variance().to_bits());
+    fn slab(
+        &self,
+        tensor: &Tensor,
+        initialisation: Option<Initialisation>,
+        rows: usize,
+        cols: usize,
+    ) -> Arc<Slab<S>> {
+        let init = initialisation.map_or(tensor.init, |initialisation| initialisation.distribution(tensor));
+        let key = (tensor.pattern, tensor.indices, init.variance().to_bits());
         let known = self.slabs.read().expect("no holder panics").get(&key).cloned();
         let size = |slab: &Slab<S>| (slab.data.len() / slab.cols, slab.cols);
         let (high, wide) = known.as_deref().map_or((0, 0), size);
@@ -358,7 +380,11 @@ impl<S: Scalar> Supernet<S> {
             checkpoint();
             rng.set_stream(i as u64);
             rng.set_word_pos(0);
-            data.extend((0..cols).map(|_| S::from_f64(one(tensor.init, &mut rng))));
+            let entry = |_| match initialisation {
+                None => one(init, &mut rng),
+                Some(initialisation) => initialisation.one(init, &mut rng, one),
+            };
+            data.extend((0..cols).map(entry).map(S::from_f64));
         }
         let slab = Arc::new(Slab { cols, data });
         if (rows * cols) as u64 <= KEPT {

@@ -158,7 +158,11 @@ fn drawn<S: Scalar>(setting: &Setting, pass: &Pass) -> Input<S> {
         (get("image_size"), get("channels"), get("num_classes"))
     {
         let count = batch * (channels * side * side) as usize;
-        let pixel = |_| if pass.feed == Feed::Ones { 1.0 } else { StandardNormal.sample(&mut rng) };
+        let pixel = |_| match pass.feed {
+            Feed::Ones => 1.0,
+            Feed::Uniform => rng.random(),
+            Feed::Data => StandardNormal.sample(&mut rng),
+        };
         let pixels = (0..count).map(pixel).map(S::from_f64).collect();
         let labels = (0..batch).map(|_| rng.random_range(0..classes as u32)).collect();
         return Input::Images { pixels, labels, batch };

@@ -34,12 +34,14 @@ pub struct Setting<'a> {
     pub inputs: Option<&'a Inputs>,
     /// Seed of everything that is drawn beside the weights.
     pub seed: Seed,
+    /// Seed of weights that a pass draws again.
+    pub weights_seed: Seed,
 }
 
 impl<'a> Setting<'a> {
     /// Drawn inputs.
     pub fn new(architecture: &'a Architecture, seed: Seed) -> Self {
-        Setting { architecture, inputs: None, seed }
+        Setting { architecture, inputs: None, seed, weights_seed: seed }
     }
 }
 

@@ -13,6 +13,8 @@ pub enum Feed {
     Data,
     /// Every pixel one; for language models every word embedding one, positions still added.
     Ones,
+    /// Pixels drawn between 0 and 1, whatever was given. Tokens that are drawn are uniform in any case.
+    Uniform,
 }
 
 /// What is differentiated.

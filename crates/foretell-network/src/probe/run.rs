@@ -76,7 +76,7 @@ pub(super) fn replaced<S: Scalar>(
                 if !matches!(tensor.role, Role::Position | Role::ClassToken) => {}
             WeightTransform::Redrawn if tensor.form == Form::Vector => {}
             WeightTransform::Redrawn => {
-                let mut rng = setting.seed.stream(&tensor.name(), 1);
+                let mut rng = setting.weights_seed.stream(&tensor.name(), 1);
                 data.iter_mut().for_each(|x| *x = S::from_f64(StandardNormal.sample(&mut rng)));
             }
             _ => data.iter_mut().for_each(|x| *x = x.abs()),

@@ -44,10 +44,12 @@ impl Blend {
             let (weight, proxy) = part.split_once('*').ok_or_else(wrong)?;
             let weight: f64 = weight.trim().parse().map_err(|_| wrong())?;
             let request = Request::parse(proxy)?;
-            let drawn = request.about().drawn() && !request.overrides.is_empty();
+            // Members look at one network with one draw of its weights.
+            let drawn = request.about().drawn()
+                && (!request.overrides.is_empty() || request.pass_overrides.draws_apart());
             if weight.is_nan() || weight.abs() > MOST || drawn || request.is_set_score() {
                 let message = format!(
-                    "'{part}': a member has a weight of at most {MOST}, a score of its own, and sets no field"
+                    "'{part}': a member has a weight of at most {MOST}, a score of its own, and sets no field, seed or init"
                 );
                 return Err(Error::option(text, message));
             }

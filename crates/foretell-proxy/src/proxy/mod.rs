@@ -19,7 +19,7 @@ mod toy;
 
 pub use formula::{Aggregate, Binary, Branch, Element, Formula, Sheet, Statistic, Unary, split};
 pub use input::{Layer, PassView, ProxyInput, Spectra};
-pub use pass_overrides::{PassOverrides, SHARED, SHARED_RANGES};
+pub use pass_overrides::{Drawing, Given, PassOverrides, SHARED, SHARED_RANGES};
 pub use range::Range;
 pub use score::{Score, Term};
 pub use shape_law::{SHAPE_LAW, shape_law_basis};
@@ -388,6 +388,15 @@ impl Request {
         Ok(Request { label: text.to_owned(), about, proxy, pass_overrides, overrides, lenient })
     }
 
+    /// The same request with further options, which decide where it has them already.
+    pub fn further(&self, options: &str) -> Result<Self> {
+        let text = match self.label.strip_suffix(']') {
+            Some(begun) => format!("{begun},{options}]"),
+            None => format!("{}[{options}]", self.label),
+        };
+        Ok(Request { lenient: self.lenient, ..Self::parse(&text)? })
+    }
+
     /// A proxy of one's own, which no name leads to, with options common to all.
     pub fn own(about: &'static About, proxy: Box<dyn Proxy>, options: &str) -> Result<Self> {
         let text = format!("{}[{options}]", about.name);
@@ -445,6 +454,19 @@ impl Request {
             changed = Some(before.with(key, value)?);
         }
         Ok(changed)
+    }
+
+    /// What is drawn for it with a seed.
+    pub fn drawing(&self, seed: u64) -> Drawing {
+        self.pass_overrides.drawing(seed)
+    }
+
+    /// Refuses options of draws that are not made for this candidate.
+    pub fn check_draws(&self, subject: &dyn Subject, given: Given) -> Result<()> {
+        if self.lenient {
+            return Ok(());
+        }
+        self.pass_overrides.check_draws(&self.needs(subject), given)
     }
 
     /// The passes it looks at.

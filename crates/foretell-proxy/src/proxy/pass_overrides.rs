@@ -4,13 +4,14 @@ use super::Score;
 use super::range::{self, Range};
 use crate::architecture::{NetworkKind, Subject};
 use crate::error::{Error, Result};
-use crate::probe::{Derivative, Feed, Fold, Layers, Loss, Pass, natural};
+use crate::network::Initialisation;
+use crate::probe::{Derivative, Feed, Fold, Layers, Loss, Pass, Signal, WeightTransform, natural};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// Changes to the passes and layers of a proxy; what is not said stays as the proxy has it.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PassOverrides {
     feed: Option<Feed>,
     loss: Option<Loss>,
@@ -18,12 +19,31 @@ pub struct PassOverrides {
     tokens: Option<usize>,
     train: Option<bool>,
     layers: Option<Layers>,
+    init: Option<Initialisation>,
+    weights_seed: Option<u64>,
+    inputs_seed: Option<u64>,
     normalise: bool,
     nan: Nan,
 }
 
+/// What is drawn for a proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Drawing {
+    /// Seed of the weights.
+    pub weights: u64,
+    /// How maps are filled, if not as their family says.
+    pub init: Option<Initialisation>,
+    /// Seed of everything else.
+    pub inputs: u64,
+}
+
 /// The values that the numeric options of a [`PassOverrides`] may take.
-pub const SHARED_RANGES: &[Range] = &[Range::whole("batch", 1, 65_536), Range::whole("tokens", 1, 1_048_576)];
+pub const SHARED_RANGES: &[Range] = &[
+    Range::whole("batch", 1, 65_536),
+    Range::whole("tokens", 1, 1_048_576),
+    Range::whole("weights-seed", 0, 4_294_967_295),
+    Range::whole("inputs-seed", 0, 4_294_967_295),
+];
 
 /// What becomes of terms that are not finite.
 #[derive(Debug, Clone, Copy, Default, Deserialize, PartialEq)]
@@ -36,7 +56,11 @@ enum Nan {
 
 /// The options of a [`PassOverrides`]: name, default, meaning.
 pub const SHARED: &[(&str, &str, &str)] = &[
-    ("feed", "the proxy's own", "data (given inputs, else noise or random tokens) or ones"),
+    (
+        "feed",
+        "the proxy's own",
+        "data (given inputs, else normal noise or random tokens), ones, or uniform (noise between 0 and 1; images)",
+    ),
     (
         "loss",
         "the proxy's own",
@@ -49,6 +73,17 @@ pub const SHARED: &[(&str, &str, &str)] = &[
         "layers",
         "the proxy's own",
         "linear, first, attention, operator, ffn, kernel, embedded, biased, named, everything",
+    ),
+    (
+        "init",
+        "the family's own",
+        "fill linear maps and convolutions by normal, uniform, trunc-normal (deviation 0.02), xavier, kaiming or orthogonal",
+    ),
+    ("weights-seed", "the seed of the score", "seed of the weights alone"),
+    (
+        "inputs-seed",
+        "the seed of the score",
+        "seed of everything but the weights: inputs, labels, noise, dropout, signs",
     ),
     ("normalise", "false", "divide by the number of terms summed"),
     (
@@ -77,6 +112,9 @@ impl PassOverrides {
             }
             _ if self.tokens.is_some() && subject.kind() == NetworkKind::Vision => {
                 idle("tokens", "it reads images")
+            }
+            _ if self.feed == Some(Feed::Uniform) && subject.kind() != NetworkKind::Vision => {
+                idle("feed", "it reads text, whose tokens are drawn uniformly in any case")
             }
             _ => Ok(()),
         }
@@ -115,6 +153,41 @@ impl PassOverrides {
         Ok(())
     }
 
+    /// Whether something else is drawn than for others.
+    pub(super) fn draws_apart(&self) -> bool {
+        self.init.is_some() || self.weights_seed.is_some() || self.inputs_seed.is_some()
+    }
+
+    /// What is drawn with a seed.
+    pub fn drawing(&self, seed: u64) -> Drawing {
+        Drawing {
+            weights: self.weights_seed.unwrap_or(seed),
+            init: self.init,
+            inputs: self.inputs_seed.unwrap_or(seed),
+        }
+    }
+
+    /// Refuses options of draws that the passes, as they are run, do not make, or that are given instead.
+    pub(super) fn check_draws(&self, passes: &[Pass], given: Given) -> Result<()> {
+        let idle = |option: &str, why: &str| Err(Error::option(option, format!("has no effect: {why}")));
+        let redrawn = |pass: &Pass| pass.weights == WeightTransform::Redrawn;
+        for (option, set) in [("init", self.init.is_some()), ("weights-seed", self.weights_seed.is_some())] {
+            if set && given.weights {
+                return idle(option, "the weights are given");
+            }
+        }
+        if self.init.is_some() && !passes.is_empty() && passes.iter().all(redrawn) {
+            return idle("init", "the proxy draws maps of its own");
+        }
+        if self.inputs_seed.is_some() && given.inputs {
+            return idle("inputs-seed", "the inputs are given");
+        }
+        if self.inputs_seed.is_some() && !passes.iter().any(draws) {
+            return idle("inputs-seed", "the proxy draws nothing but weights");
+        }
+        Ok(())
+    }
+
     /// A pass as it is to be run.
     pub fn apply(&self, mut pass: Pass, subject: &dyn Subject) -> Pass {
         pass.feed = self.feed.unwrap_or(pass.feed);
@@ -148,6 +221,24 @@ impl PassOverrides {
         }
         score
     }
+}
+
+/// What a network is not drawn for: it is given.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Given {
+    /// Its weights.
+    pub weights: bool,
+    /// Its inputs.
+    pub inputs: bool,
+}
+
+/// Whether a pass draws anything beside weights.
+fn draws(pass: &Pass) -> bool {
+    let fed = pass.feed != Feed::Ones || matches!(pass.derivative, Derivative::Curve { .. });
+    let labelled = matches!(pass.loss, Loss::CrossEntropy | Loss::Target | Loss::Projection);
+    let signs = matches!(pass.derivative, Derivative::Trace(trace) if trace.probes.is_some())
+        || pass.keep.contains(&Signal::BlockGradients);
+    fed || labelled || signs || pass.train || pass.noise > 0
 }
 
 #[cfg(test)]

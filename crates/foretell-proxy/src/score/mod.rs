@@ -16,9 +16,9 @@ pub use memory::{free_memory, pass_memory};
 use crate::architecture::{Architecture, Tensor};
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
-use crate::network::{Supernet, Weights};
+use crate::network::{Initialisation, Supernet, Weights};
 use crate::probe::{self, AnyWeights, Inputs, Number, Pass, PassResult, Setting, Worker};
-use crate::proxy::{PassOverrides, ProxyInput, Request, Score, Spectra};
+use crate::proxy::{Drawing, Given, PassOverrides, ProxyInput, Request, Score, Spectra};
 use crate::rank;
 use crate::seed::Seed;
 use rustc_hash::FxHashMap;
@@ -75,10 +75,13 @@ pub struct Scorer {
     options: Options,
     executor: Arc<dyn Executor>,
     gate: Gate,
-    draws: Mutex<FxHashMap<u64, Arc<Draw>>>,
+    draws: Mutex<FxHashMap<WeightsKey, Arc<Draw>>>,
 }
 
-/// What all candidates of one seed share.
+/// Seed of the weights, and how they are filled.
+type WeightsKey = (u64, Option<Initialisation>);
+
+/// What all candidates of one draw of weights share.
 struct Draw {
     single: Supernet<f32>,
     double: Supernet<f64>,
@@ -190,13 +193,27 @@ impl Scorer {
         &self.requests
     }
 
-    fn draw(&self, seed: u64) -> Arc<Draw> {
+    fn draw(&self, drawing: Drawing) -> Arc<Draw> {
+        let (seed, init) = (Seed(drawing.weights), drawing.init);
         let make = || {
-            let shared = matches!(self.options.weights, Source::Shared);
-            let spectra = if shared { Spectra::shared() } else { Spectra::default() };
-            Arc::new(Draw { single: Supernet::new(Seed(seed)), double: Supernet::new(Seed(seed)), spectra })
+            // Some initialisations depend on the size of a map, so that narrower ones are no slices of wider ones.
+            let shared = matches!(self.options.weights, Source::Shared) && init.is_none();
+            Arc::new(Draw {
+                single: Supernet::new(seed).initialised(init),
+                double: Supernet::new(seed).initialised(init),
+                spectra: if shared { Spectra::shared() } else { Spectra::default() },
+            })
         };
-        self.draws.lock().expect("no holder panics").entry(seed).or_insert_with(make).clone()
+        let key = (drawing.weights, init);
+        self.draws.lock().expect("no holder panics").entry(key).or_insert_with(make).clone()
+    }
+
+    /// What is given instead of drawn.
+    fn given(&self) -> Given {
+        Given {
+            weights: matches!(self.options.weights, Source::File(_) | Source::Given(_)),
+            inputs: self.options.inputs.is_some(),
+        }
     }
 
     /// The score of one candidate by every proxy, with one seed.
@@ -215,24 +232,29 @@ impl Scorer {
     ) -> Scored {
         let mut scored = Scored { scores: Vec::new(), passes: Vec::new(), seconds: vec![0.0; chosen.len()] };
         let mut scores: Vec<Option<Result<Score>>> = chosen.iter().map(|_| None).collect();
-        // Requests that set fields of the architecture look at another network.
-        let mut groups: Vec<(Architecture, Vec<usize>)> = Vec::new();
+        // Requests that set fields of the architecture look at another network, those that set seeds at another draw.
+        let mut groups: Vec<(Architecture, Drawing, Vec<usize>)> = Vec::new();
         for (place, index) in chosen.iter().enumerate() {
-            match self.requests[*index].overridden(architecture) {
+            let request = &self.requests[*index];
+            let network = request.overridden(architecture).and_then(|changed| {
+                let network = changed.unwrap_or_else(|| architecture.clone());
+                request.check_draws(&network, self.given()).map(|()| network)
+            });
+            match network {
                 Err(error) => scores[place] = Some(Err(error)),
-                Ok(changed) => {
-                    let network = changed.unwrap_or_else(|| architecture.clone());
-                    match groups.iter_mut().find(|(known, _)| *known == network) {
-                        Some((_, members)) => members.push(place),
-                        None => groups.push((network, vec![place])),
+                Ok(network) => {
+                    let drawing = request.drawing(seed);
+                    match groups.iter_mut().find(|(known, drawn, _)| *known == network && *drawn == drawing) {
+                        Some((.., members)) => members.push(place),
+                        None => groups.push((network, drawing, vec![place])),
                     }
                 }
             }
         }
-        for (network, members) in groups {
+        for (network, drawing, members) in groups {
             let requests: Vec<&Request> =
                 members.iter().map(|place| &*self.requests[chosen[*place]]).collect();
-            let group = self.score_group(&network, seed, &requests, workers);
+            let group = self.score_group(&network, drawing, &requests, workers);
             scored.passes.extend(group.passes);
             for ((place, score), seconds) in members.into_iter().zip(group.scores).zip(group.seconds) {
                 scores[place] = Some(score);
@@ -246,32 +268,36 @@ impl Scorer {
     fn score_group(
         &self,
         architecture: &Architecture,
-        seed: u64,
+        drawing: Drawing,
         requests: &[&Request],
         workers: &mut Workers,
     ) -> Scored {
         let passes = probe::union(requests.iter().flat_map(|request| request.needs(architecture)));
-        let draw = self.draw(seed);
+        let draw = self.draw(drawing);
         let double = self.options.precision == Precision::F64;
         let drawn = requests.iter().any(|request| request.about().drawn());
-        let single = (drawn && !double).then(|| self.weights(architecture, seed, &draw.single)).transpose();
+        let single = (drawn && !double).then(|| self.weights(architecture, &draw.single)).transpose();
         let fine = drawn && (double || passes.iter().any(|pass| pass.double));
-        let fine = fine.then(|| self.weights(architecture, seed, &draw.double)).transpose();
+        let fine = fine.then(|| self.weights(architecture, &draw.double)).transpose();
         let (single, fine) = match (single, fine) {
             (Ok(single), Ok(fine)) => (single, fine),
             (Err(error), _) => {
-                return self.score_without(architecture, seed, requests, workers, &error, |request| {
+                return self.score_without(architecture, drawing, requests, workers, &error, |request| {
                     request.about().drawn()
                 });
             }
             (_, Err(error)) => {
-                return self.score_without(architecture, seed, requests, workers, &error, |request| {
+                return self.score_without(architecture, drawing, requests, workers, &error, |request| {
                     let doubles = || request.needs(architecture).iter().any(|pass| pass.double);
                     request.about().drawn() && (double || doubles())
                 });
             }
         };
-        let setting = Setting { architecture, inputs: self.options.inputs.as_ref(), seed: Seed(seed) };
+        let setting = Setting {
+            inputs: self.options.inputs.as_ref(),
+            weights_seed: Seed(drawing.weights),
+            ..Setting::new(architecture, Seed(drawing.inputs))
+        };
         let mut seen: Vec<(Pass, Result<PassResult>)> = Vec::new();
         for pass in passes {
             let result = match (&single, &fine) {
@@ -321,14 +347,14 @@ impl Scorer {
     fn score_without(
         &self,
         architecture: &Architecture,
-        seed: u64,
+        drawing: Drawing,
         requests: &[&Request],
         workers: &mut Workers,
         error: &Error,
         fails: impl Fn(&Request) -> bool,
     ) -> Scored {
         let others: Vec<&Request> = requests.iter().copied().filter(|request| !fails(request)).collect();
-        let rest = self.score_group(architecture, seed, &others, workers);
+        let rest = self.score_group(architecture, drawing, &others, workers);
         let mut scored = rest.scores.into_iter().zip(rest.seconds);
         let (scores, seconds) = requests
             .iter()
@@ -340,12 +366,7 @@ impl Scorer {
         Scored { scores, passes: rest.passes, seconds }
     }
 
-    fn weights<S: Number>(
-        &self,
-        architecture: &Architecture,
-        seed: u64,
-        net: &Supernet<S>,
-    ) -> Result<Weights<S>> {
+    fn weights<S: Number>(&self, architecture: &Architecture, net: &Supernet<S>) -> Result<Weights<S>> {
         // Before anything is drawn: a network beyond memory is one candidate's refusal, not the end of the process.
         let entries = architecture.tensors().iter().map(Tensor::len).sum::<u64>();
         let needed = entries.saturating_mul(size_of::<S>() as u64);
@@ -354,7 +375,7 @@ impl Scorer {
         }
         match &self.options.weights {
             Source::Shared => Ok(net.weights(architecture)),
-            Source::Standalone => Ok(Weights::standalone(architecture, Seed(seed))),
+            Source::Standalone => Ok(net.standalone(architecture)),
             Source::File(path) => Weights::read(architecture, path),
             Source::Given(weights) => Ok(weights.cast()),
         }

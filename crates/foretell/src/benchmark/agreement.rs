@@ -214,7 +214,7 @@ pub fn evaluate(
 }
 
 /// The scores that a column holds, larger for what is better; a network without a value has none.
-fn own_scores(benchmark: &Benchmark, name: &str, rows: &[usize]) -> Result<Vec<Result<f64>>> {
+pub(super) fn own_scores(benchmark: &Benchmark, name: &str, rows: &[usize]) -> Result<Vec<Result<f64>>> {
     let column = benchmark.column(name)?;
     let sign = if column.lower_is_better { -1.0 } else { 1.0 };
     let missing = || Error::data(format!("{COLUMN}{name}"), "the table has no value for this network");

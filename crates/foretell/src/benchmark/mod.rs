@@ -7,10 +7,14 @@ mod agreement;
 mod bands;
 #[cfg(feature = "train")]
 mod build;
+pub mod checkpoints;
 mod evidence;
 mod export;
+#[cfg(feature = "import")]
+pub mod import;
 mod noise;
 mod row;
+pub mod stability;
 mod table;
 
 pub use agreement::{Agreement, COLUMN, Report, Scored, Settings, baselines, evaluate};
@@ -46,6 +50,8 @@ pub struct Benchmark {
     labels: Vec<Map<String, Value>>,
     /// Every run of networks trained more than once, each with its network's `id`.
     repeats: Vec<Row>,
+    /// Results after more and more training, each with its network's `id`.
+    checkpoints: Vec<Row>,
 }
 
 /// One numeric column that is no gene.
@@ -196,12 +202,8 @@ impl Benchmark {
     /// `recipe_group` are one network, its results averaged.
     pub fn load(folder: &Path, name: &str) -> Result<Self> {
         if is_file(name) {
-            return Self::of_rows(
-                name,
-                Path::new("").to_path_buf(),
-                table::file(Path::new(name))?,
-                Vec::new(),
-            );
+            let rows = table::file(Path::new(name))?;
+            return Self::of_rows(name, Path::new("").to_path_buf(), rows, [Vec::new(), Vec::new()]);
         }
         let known = names(folder)?;
         if !known.iter().any(|known| known == name) {
@@ -209,17 +211,26 @@ impl Benchmark {
         }
         let there = folder.is_dir() && folder.join(name).is_dir();
         let shipped = SHIPPED.iter().find(|shipped| shipped.name == name && !there);
-        let (rows, repeats) = match shipped {
+        let (rows, further) = match shipped {
             Some(Shipped { table, repeats, .. }) => {
-                (table::parse(name, table)?, table::csv(&format!("{name}/repeats.csv"), repeats)?)
+                let repeats = table::csv(&format!("{name}/repeats.csv"), repeats)?;
+                (table::parse(name, table)?, [repeats, Vec::new()])
             }
-            None => (table::read(folder, name)?, table::repeats(folder, name)?),
+            None => {
+                let further = |file: &str| table::beside(folder, name, file);
+                (table::read(folder, name)?, [further("repeats.csv")?, further(checkpoints::FILE)?])
+            }
         };
-        Self::of_rows(name, folder.join(name.split('/').next().unwrap_or(name)), rows, repeats)
+        Self::of_rows(name, folder.join(name.split('/').next().unwrap_or(name)), rows, further)
     }
 
-    /// A table of these rows; what they name is looked for in `inside`.
-    fn of_rows(name: &str, inside: PathBuf, rows: Vec<Row>, repeats: Vec<Row>) -> Result<Self> {
+    /// A table of these rows, with repeated runs and checkpoints; what they name is looked for in `inside`.
+    fn of_rows(
+        name: &str,
+        inside: PathBuf,
+        rows: Vec<Row>,
+        [repeats, checkpoints]: [Vec<Row>; 2],
+    ) -> Result<Self> {
         let mut counts = Vec::new();
         let mut read = Vec::with_capacity(rows.len());
         let hints = row::Hints::of(name, inside, &rows)?;
@@ -246,6 +257,7 @@ impl Benchmark {
             counts,
             notes: guess(&rows, &read),
             repeats,
+            checkpoints,
         })
     }
 
@@ -391,6 +403,7 @@ impl Benchmark {
             notes: self.notes.clone(),
             labels: rows.iter().map(|i| self.labels[*i].clone()).collect(),
             repeats: self.repeats.clone(),
+            checkpoints: self.checkpoints.clone(),
         }
     }
 }

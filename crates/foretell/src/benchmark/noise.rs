@@ -87,6 +87,7 @@ mod tests {
             counts: Vec::new(),
             notes: Vec::new(),
             labels: vec![object(json!({"id": "a"})), object(json!({"id": "b"}))],
+            checkpoints: Vec::new(),
             repeats: vec![
                 run("a", 1.0),
                 run("a", 1.0 + apart),

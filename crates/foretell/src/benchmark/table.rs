@@ -54,9 +54,9 @@ pub(super) fn file(path: &Path) -> Result<Vec<Row>> {
     }
 }
 
-/// Every run of networks that a benchmark trained more than once, where it says so.
-pub(super) fn repeats(folder: &Path, name: &str) -> Result<Vec<Row>> {
-    let path = folder.join(name).join("repeats.csv");
+/// The rows of a further file of a benchmark, where it has one.
+pub(super) fn beside(folder: &Path, name: &str, file: &str) -> Result<Vec<Row>> {
+    let path = folder.join(name).join(file);
     if path.exists() { csv(&path.display().to_string(), &text(&path)?) } else { Ok(Vec::new()) }
 }
 
@@ -155,7 +155,7 @@ pub(super) fn numeric(rows: &[Row], groups: &[Vec<usize>]) -> Vec<Column> {
 }
 
 /// Losses, perplexities, bits, times and memory are better when small.
-fn lower_is_better(name: &str) -> bool {
+pub(super) fn lower_is_better(name: &str) -> bool {
     const WORDS: [&str; 6] = ["ppl", "loss", "bits", "seconds", "ms", "mb"];
     name.split('_').any(|word| WORDS.contains(&word))
 }

@@ -110,7 +110,7 @@ impl<'d> Samples<'d> {
     fn text<S>(&self, text: &Text, samples: &[Which], rng: impl Fn(&Which) -> Rng) -> Batch<S> {
         let (batch, tokens) = (samples.len(), self.tokens);
         let mut ids = Vec::with_capacity(batch * tokens);
-        let (mut labels, mut rows, mut targets) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut labels, mut rows, mut targets, mut types) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (sample, which) in samples.iter().enumerate() {
             let mut rng = rng(which);
             let (part, start) = match *which {
@@ -121,6 +121,19 @@ impl<'d> Samples<'d> {
                 }
             };
             let window = &text.ids(part)[start..=start + tokens];
+            if self.task == Task::Pairs {
+                let half = tokens / 2;
+                let follows = rng.random::<bool>();
+                let other = rng.random_range(0..text.ids(part).len() - tokens);
+                let second =
+                    if follows { &window[half..tokens] } else { &text.ids(part)[other..][..tokens - half] };
+                ids.extend_from_slice(&window[..half]);
+                ids.extend_from_slice(second);
+                types.extend((0..tokens).map(|place| u32::from(place >= half)));
+                rows.push(sample * tokens);
+                targets.push(u32::from(follows));
+                continue;
+            }
             ids.extend_from_slice(&window[..tokens]);
             if self.task == Task::Language {
                 labels.extend_from_slice(&window[1..]);
@@ -147,6 +160,6 @@ impl<'d> Samples<'d> {
             };
             (ids, labels) = (turned(&ids), turned(&labels));
         }
-        Batch { input: Input::Tokens { ids, types: Vec::new(), labels, batch }, rows, targets }
+        Batch { input: Input::Tokens { ids, types, labels, batch }, rows, targets }
     }
 }

@@ -35,7 +35,7 @@ pub fn peak_bytes<S: Scalar>(
         let weights = Weights::<Blank>::zeros(Layout::with(&architecture, &head));
         Member { architecture, weights, moments: [Vec::new(), Vec::new()] }
     };
-    let members: Vec<Member<Blank>> = networks(task, architecture)?.into_iter().map(blank).collect();
+    let members: Vec<Member<Blank>> = networks(task, recipe, architecture)?.into_iter().map(blank).collect();
     let samples = Samples::new(task, architecture, data, recipe)?;
     let passes = Passes {
         task,

@@ -27,6 +27,7 @@ mod task;
 mod trainer;
 
 pub use checkpoint::weights;
+pub use head::Generator;
 pub use jobs::{Finished, Job, jobs};
 pub use memory::peak_bytes;
 pub use optimiser::Optimiser;

@@ -12,6 +12,7 @@
 
 use super::Recipe;
 use super::member::Member;
+use crate::architecture::{Role, Tensor};
 use crate::engine::scalar::Scalar;
 use crate::network::Weights;
 use rayon::prelude::*;
@@ -43,6 +44,8 @@ struct Step<S> {
 /// One tensor with its gradient and moments.
 struct Slice<'t, S> {
     decays: bool,
+    /// The share of the rate that it moves by.
+    share: f64,
     weights: &'t mut [S],
     gradient: &'t [S],
     first: &'t mut [S],
@@ -68,6 +71,7 @@ pub(super) fn update<S: Scalar>(
         eps: S::from_f64(recipe.eps),
     };
     let layout = gradient.layout.clone();
+    let blocks = layout.tensors().filter_map(|(_, tensor)| tensor.block).max().map_or(0, |last| last + 1);
     let mut slices = Vec::new();
     let (mut weights, mut moments) =
         (&mut member.weights.data[..], member.moments.each_mut().map(|m| &mut m[..]));
@@ -81,12 +85,25 @@ pub(super) fn update<S: Scalar>(
             head
         });
         let decays = tensor.shape[1] > 0;
-        slices.push(Slice { decays, weights: head, gradient: gradient.get(param), first, second });
+        let share = recipe.layer_decay.powi(below(tensor, blocks) as i32);
+        slices.push(Slice { decays, share, weights: head, gradient: gradient.get(param), first, second });
     }
-    slices.par_iter_mut().for_each(|slice| match recipe.optimiser {
-        Optimiser::AdamW => adamw(&now, slice),
-        Optimiser::Lamb => lamb(&now, slice),
+    slices.par_iter_mut().for_each(|slice| {
+        let now = Step { rate: now.rate * slice.share, ..now };
+        match recipe.optimiser {
+            Optimiser::AdamW => adamw(&now, slice),
+            Optimiser::Lamb => lamb(&now, slice),
+        }
     });
+}
+
+/// How far a tensor lies below the heads: the last of so many blocks is one below, embeddings are below the first block.
+fn below(tensor: &Tensor, blocks: u32) -> u32 {
+    match (tensor.block, tensor.role) {
+        (Some(block), _) => blocks - block,
+        (None, Role::Head) => 0,
+        (None, _) => blocks + 1,
+    }
 }
 
 impl<S: Scalar> Slice<'_, S> {

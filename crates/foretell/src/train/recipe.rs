@@ -1,8 +1,9 @@
 //! All that decides a run, beside the network and the data.
 
-use super::{Optimiser, Schedule, Task};
+use super::{Generator, Optimiser, Schedule, Task};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// How a network is trained. Same network, data and recipe: same weights, bit for bit, on any number of threads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,6 +54,20 @@ pub struct Recipe {
     pub patience: u64,
     /// Of every draw: weights, samples, dropout.
     pub seed: u64,
+    /// What fills in hidden tokens in replaced-token detection.
+    #[serde(skip_serializing_if = "Generator::is_usual")]
+    pub generator: Generator,
+    /// The weights that the network starts from, to fine-tune it: a file, or the folder of a run. Heads are drawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<PathBuf>,
+    /// What the rate is multiplied by from each block to the one below it; 1: all blocks move alike. Heads have the whole rate,
+    /// and what lies outside the blocks beside them, such as embeddings, the lowest.
+    #[serde(skip_serializing_if = "is_one")]
+    pub layer_decay: f64,
+}
+
+fn is_one(value: &f64) -> bool {
+    *value == 1.0
 }
 
 /// The most samples of a batch or a validation, and tokens of a sample.
@@ -83,6 +98,9 @@ impl Default for Recipe {
             validate_samples: 64,
             patience: 0,
             seed: 0,
+            generator: Generator::Fixed,
+            start: None,
+            layer_decay: 1.0,
         }
     }
 }
@@ -141,6 +159,9 @@ impl Recipe {
         }
         if !(self.masked > 0.0 && self.masked < 1.0) {
             return wrong("masked", format!("{} is not between 0 and 1", self.masked));
+        }
+        if !(self.layer_decay > 0.0 && self.layer_decay <= 1.0) {
+            return wrong("layer_decay", format!("{} is not above 0 and at most 1", self.layer_decay));
         }
         if !(0.0..=1.0).contains(&self.floor) {
             return wrong("floor", format!("{} is not from 0 to 1", self.floor));

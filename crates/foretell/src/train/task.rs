@@ -1,6 +1,6 @@
 //! What a network learns.
 
-use super::Recipe;
+use super::{Generator, Recipe};
 use crate::architecture::{Architecture, NetworkKind};
 use crate::data::Data;
 use crate::error::{Error, Result};
@@ -18,8 +18,11 @@ pub enum Task {
     /// token, 10 % stay.
     Masked,
     /// Which tokens were replaced, for encoders (ELECTRA): hidden tokens are filled in by a small encoder that learns
-    /// to guess them at the same time.
+    /// to guess them at the same time. See [`Generator`](super::Generator).
     Replaced,
+    /// Whether the second half of a sample follows the first in the text, for encoders: pairs of passages with two classes, as
+    /// tasks of GLUE have them, made from any text. Every second pair, by chance, is made of two places.
+    Pairs,
     /// The class of an image.
     Classify,
 }
@@ -43,10 +46,13 @@ impl Task {
     /// The task of a recipe, if the network can learn it.
     pub(super) fn of(recipe: &Recipe, architecture: &Architecture) -> Result<Self> {
         let usual = Task::usual(architecture)?;
+        if recipe.generator != Generator::Fixed && recipe.task != Some(Task::Replaced) {
+            return Err(Error::option("recipe, generator", "has no effect: only the task replaced has one"));
+        }
         match (recipe.task, usual) {
             (None, usual) => Ok(usual),
             (Some(task), usual) if task == usual => Ok(task),
-            (Some(Task::Replaced), Task::Masked) => Ok(Task::Replaced),
+            (Some(task @ (Task::Replaced | Task::Pairs)), Task::Masked) => Ok(task),
             (Some(task), _) => {
                 let message = format!("a {} network cannot learn {task:?}", architecture.family());
                 Err(Error::option("recipe, task", message))
@@ -59,7 +65,7 @@ impl Task {
 pub fn fit(architecture: &Architecture, data: &Data) -> Result<Architecture> {
     let task = Task::usual(architecture)?;
     let set: Vec<(&str, Value)> = match (data, task) {
-        (Data::Text(text), Task::Language | Task::Masked | Task::Replaced) => {
+        (Data::Text(text), Task::Language | Task::Masked | Task::Replaced | Task::Pairs) => {
             vec![("vocab_size", text.vocabulary().into())]
         }
         (Data::Images(images), Task::Classify) => vec![

@@ -51,8 +51,12 @@ impl<'d, S: Scalar> Trainer<'d, S> {
         }
         let task = Task::of(recipe, architecture)?;
         let seed = Seed(recipe.seed);
-        let members = networks(task, architecture)?;
+        let members = networks(task, recipe, architecture)?;
         let members = members.into_iter().map(|(network, head)| Member::new(network, &head, seed)).collect();
+        let mut members: Vec<Member<S>> = members;
+        if let Some(path) = &recipe.start {
+            members[0].start(path)?;
+        }
         let samples = Samples::new(task, architecture, data, recipe)?;
         Ok(Trainer { recipe: recipe.clone(), task, samples, members, step: 0, spaces: Spaces::new() })
     }
@@ -166,10 +170,14 @@ impl<'d, S: Scalar> Trainer<'d, S> {
 }
 
 /// The networks that a task trains, each with the tensors of its head: the network, and a generator where there is one.
-pub(super) fn networks(task: Task, architecture: &Architecture) -> Result<Vec<(Architecture, Vec<Tensor>)>> {
+pub(super) fn networks(
+    task: Task,
+    recipe: &Recipe,
+    architecture: &Architecture,
+) -> Result<Vec<(Architecture, Vec<Tensor>)>> {
     let mut networks = vec![(architecture.clone(), head::tensors(task, architecture))];
     if task == Task::Replaced {
-        let generator = head::generator(architecture)?;
+        let generator = recipe.generator.of(architecture)?;
         let tensors = head::tensors(Task::Masked, &generator);
         networks.push((generator, tensors));
     }

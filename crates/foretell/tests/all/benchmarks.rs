@@ -256,3 +256,28 @@ fn noisy_jacobians_point_towards_better_cells() {
         assert!(rho < -0.6, "{proxy} with {column}: {rho} on {} cells", report.n);
     }
 }
+
+/// Figure 6 of Serianni & Kalita: the mean GLUE score of ten encoders over steps of pre-training. The source gives 500,000 steps
+/// again as 50,000, and 1,000,000 as 100,000.
+#[test]
+fn checkpoints_of_pretraining() {
+    let Some(benchmark) = load("flexibert-glue") else { return };
+    let scorer = Scorer::new(Request::parse_list("depth").unwrap(), Options::default());
+    let columns = ["ref_synaptic_diversity".to_owned()];
+    let found =
+        benchmark::checkpoints::checkpoints(&benchmark, "glue", &scorer, (&[0], &columns), &|| {}).unwrap();
+    assert_eq!((found.networks.len(), found.checkpoints.len()), (10, 21));
+    assert_eq!(found.proxies, ["depth", "column:ref_synaptic_diversity"]);
+    let copies: Vec<(u64, u64)> =
+        found.checkpoints.iter().filter_map(|one| Some((one.steps, one.copy_of?))).collect();
+    assert_eq!(copies, [(50_000, 500_000), (100_000, 1_000_000)]);
+    let (first, last) = (&found.checkpoints[0], &found.checkpoints[20]);
+    // Means of the ten values at 0 and at 1,000,000 steps, computed from the file by another program.
+    near(first.mean, 51.32, 2);
+    near(last.mean, 70.62, 2);
+    assert_eq!(last.kendall_last, Some(1.0));
+    assert!(last.kendall[0].unwrap() > 0.5, "deeper encoders are better: {:?}", last.kendall);
+    let error =
+        benchmark::checkpoints::checkpoints(&benchmark, "mnlj", &scorer, (&[0], &[]), &|| {}).unwrap_err();
+    assert!(error.to_string().contains("has no result mnlj"), "{error}");
+}

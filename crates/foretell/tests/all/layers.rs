@@ -82,6 +82,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "data",
             "error",
             "file",
+            "network",
             "proxy",
             "rank",
             "score",

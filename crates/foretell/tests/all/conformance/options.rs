@@ -3,8 +3,10 @@
 
 use super::proxies::networks;
 use foretell::architecture::Architecture;
+use foretell::network::Weights;
 use foretell::proxy::{CATALOGUE, Range, Request, SHARED, SHARED_RANGES, Score};
-use foretell::score::{Options, Scorer, Workers};
+use foretell::score::{Options, Scorer, Source, Workers};
+use foretell::seed::Seed;
 
 fn message(request: &str) -> String {
     let parsed = Request::parse(request);
@@ -105,8 +107,18 @@ fn whole(request: &str, network: &Architecture) -> Result<Vec<u64>, String> {
 }
 
 /// Options that are common to all proxies, each with a value that is no proxy's own.
-const CHANGES: [&str; 6] =
-    ["feed=ones", "loss=half-square", "batch=3", "tokens=5", "train=true", "layers=first"];
+const CHANGES: [&str; 10] = [
+    "feed=ones",
+    "feed=uniform",
+    "loss=half-square",
+    "batch=3",
+    "tokens=5",
+    "train=true",
+    "layers=first",
+    "init=kaiming",
+    "weights-seed=9",
+    "inputs-seed=9",
+];
 
 /// Every option changes the score or is refused, for every proxy on every family.
 #[test]
@@ -285,4 +297,44 @@ fn options_without_effect_are_named() {
             "{score:?}"
         );
     }
+}
+
+/// Seeds of weights and of all else apart give the score of one seed where both are it, and other scores where one is not.
+#[test]
+fn weights_and_inputs_have_seeds_of_their_own() {
+    let network = networks().remove(0);
+    let at = |request: &str, seed: u64| {
+        let scorer = Scorer::new(vec![Request::parse(request).unwrap()], Options::default());
+        scorer.score(&network, seed, &mut Workers::default()).scores.remove(0).unwrap().value
+    };
+    let both = at("snip[weights-seed=5,inputs-seed=5]", 0);
+    assert_eq!(both, at("snip", 5));
+    let (weights, inputs) = (at("snip[weights-seed=5]", 0), at("snip[inputs-seed=5]", 0));
+    let all = [both, weights, inputs, at("snip", 0)];
+    assert!(all.iter().enumerate().all(|(i, x)| !all[..i].contains(x)), "{all:?}");
+    assert_eq!(weights, at("snip[inputs-seed=0]", 5));
+}
+
+#[test]
+fn draws_that_are_not_made_are_refused() {
+    for (request, part) in
+        [("nsc[init=xavier]", "unknown option 'init'"), ("sept[weights-seed=1]", "unknown option")]
+    {
+        assert!(message(request).contains(part), "{}", message(request));
+    }
+    assert!(message("blend(1 * snip[init=xavier], 1 * depth)").contains("seed or init"));
+    let network = networks().remove(0);
+    for (request, part) in [
+        ("l2-norm[inputs-seed=1]", "draws nothing but weights"),
+        ("dss[inputs-seed=1]", "draws nothing but weights"),
+        ("naswot[weights=redrawn,init=xavier]", "draws maps of its own"),
+    ] {
+        let error = score(request, &network).unwrap_err();
+        assert!(error.contains(part), "{request}: {error}");
+    }
+    let weights = Weights::standalone(&network, Seed(0));
+    let options = Options { weights: Source::Given(weights), ..Options::default() };
+    let scorer = Scorer::new(vec![Request::parse("snip[weights-seed=1]").unwrap()], options);
+    let error = scorer.score(&network, 0, &mut Workers::default()).scores.remove(0).unwrap_err();
+    assert!(error.to_string().contains("the weights are given"), "{error}");
 }

@@ -4,14 +4,23 @@ use std::path::PathBuf;
 
 /// The benchmark folder; without one, says that the test is skipped, or fails if `CI` is set.
 pub fn benchmarks() -> Option<PathBuf> {
-    let set = std::env::var_os("FORETELL_BENCHMARKS").map(PathBuf::from);
+    shared("FORETELL_BENCHMARKS", "benchmarks")
+}
+
+/// The folder with samples of public repositories, as [`benchmarks`].
+pub fn originals() -> Option<PathBuf> {
+    shared("FORETELL_ORIGINALS", "originals")
+}
+
+fn shared(variable: &str, name: &str) -> Option<PathBuf> {
+    let set = std::env::var_os(variable).map(PathBuf::from);
     // Tests run in the crate's folder, the data lies beside the checkout.
-    let folder = set
-        .unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/benchmarks")));
+    let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")).join(name);
+    let folder = set.unwrap_or(beside);
     if folder.is_dir() {
         return Some(folder);
     }
-    let message = format!("no benchmarks at {}: set FORETELL_BENCHMARKS", folder.display());
+    let message = format!("no {name} at {}: set {variable}", folder.display());
     assert!(std::env::var_os("CI").is_none(), "{message}");
     eprintln!("skipped: {message}");
     None
