@@ -21,6 +21,7 @@ mod progress;
 mod proxies;
 mod rank;
 mod report;
+mod reproduce;
 mod sample;
 mod score;
 mod scoring;
@@ -70,6 +71,7 @@ fn run(parsed: &Parsed) -> Result<u8> {
         Command::Score(args) => return score::run(args, json),
         Command::Rank(args) => return rank::run(args, json),
         Command::Bench(args) => return bench::run(args, json),
+        Command::Reproduce(args) => return reproduce::run(args, json),
         Command::Studies(args) => studies::run(args, json),
         Command::Show(args) => studies::show(args, json),
         Command::Best(args) => studies::best(args, json),

@@ -5,6 +5,7 @@ mod limits;
 mod manual;
 mod network;
 mod predict;
+mod reproduce;
 mod run;
 mod search;
 mod study;
@@ -20,6 +21,7 @@ pub use limits::LimitArgs;
 pub use manual::{Completions, Man};
 pub use network::{Count, PrecisionArg, Proxies, Rank, Sample, Score, ScoringArgs, Spaces};
 pub use predict::{FitPredictor, Predict, PredictCommand, ShowPredictor, Suggest, UsePredictor};
+pub use reproduce::Reproduce;
 pub use run::{BenchmarkArgs, BenchmarkCommand, BenchmarkPath, Build, Train, Verify};
 pub use search::{Algorithms, Search};
 use std::path::Path;
@@ -117,6 +119,8 @@ pub enum Command {
     Predict(Predict),
     /// Fit a proxy to a few labelled networks; prefers the simplest one that is not significantly worse.
     Calibrate(Calibrate),
+    /// Run the experiments behind the tables and figures of the papers, and compare the figures with those printed.
+    Reproduce(Reproduce),
     /// Show this machine and the paths in use: cores, memory, config files, cache, store, benchmarks.
     Doctor,
     /// Print a completion script for a shell.
@@ -167,6 +171,10 @@ impl Command {
             | Command::Verify(_) => {
                 Some("finished runs and checkpoints are stored; the same command resumes them")
             }
+            Command::Reproduce(args) if args.list || args.entry.is_none() => None,
+            Command::Reproduce(_) => Some(
+                "finished parts are stored in the folder of the results; the same command resumes the run",
+            ),
             Command::Discover(args) if args.method == "alpha" => None,
             Command::Discover(_) => Some("the statistics of networks are stored; the same command uses them"),
             _ => None,

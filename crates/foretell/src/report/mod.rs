@@ -5,7 +5,10 @@
 //! is complete without it. Every text that comes from a study passes through [`text::escape`].
 
 mod agreement;
+mod bars;
 mod chart;
+mod curves;
+mod dots;
 mod drawing;
 mod evidence;
 mod front;
@@ -23,6 +26,10 @@ pub mod text;
 mod verified;
 mod winner;
 
+pub use bars::{Bar, bars};
+pub use chart::Chart;
+pub use curves::{Curve, Spot, best_so_far, curves};
+pub use dots::{Dot, dots};
 pub use scatter::scatter;
 
 use crate::architecture::{Architecture, Counter};
