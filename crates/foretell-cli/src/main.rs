@@ -5,6 +5,7 @@ mod args;
 mod bench;
 mod build;
 mod calibrate;
+mod compare;
 mod config;
 mod count;
 mod discover;
@@ -77,6 +78,7 @@ fn run(parsed: &Parsed) -> Result<u8> {
         Command::Best(args) => studies::best(args, json),
         Command::Front(args) => studies::front(args, json),
         Command::Report(args) => report::run(args, json),
+        Command::Compare(args) => compare::run(args, json),
         Command::Export(args) => export::run(args, json),
         Command::VerifyStore(args) => studies::verify(args, json),
         Command::Repair(args) => studies::repair(args, json),

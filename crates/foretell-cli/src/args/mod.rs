@@ -26,8 +26,8 @@ pub use run::{BenchmarkArgs, BenchmarkCommand, BenchmarkPath, Build, Train, Veri
 pub use search::{Algorithms, Search};
 use std::path::Path;
 pub use study::{
-    Best, DeleteStudy, Export, Front, Merge, Repair, Report, Shown, StoreArgs, Studies, StudiesCommand,
-    UnlockStudy,
+    Best, Compare, DeleteStudy, Export, Front, Merge, Repair, Report, Shown, StoreArgs, Studies,
+    StudiesCommand, UnlockStudy,
 };
 pub use table::{DataArgs, LabelArgs, TableArgs};
 pub use training::{EvaluateArgs, TrainingArgs};
@@ -83,6 +83,8 @@ pub enum Command {
     Front(Front),
     /// Write a study as one self-contained HTML page: front, history, winner, agreement, table, how to reproduce it.
     Report(Report),
+    /// Compare studies: curves of the best so far with bands over seeds, and winners scored by each other's proxies.
+    Compare(Compare),
     /// Export the winner of a study, another candidate or an architecture as a model that can be trained.
     Export(Export),
     /// Check a store page by page and every candidate by its digest.
@@ -148,6 +150,7 @@ impl Command {
             Command::Best(args) => args.store.store.as_deref(),
             Command::Front(args) => args.store.store.as_deref(),
             Command::Report(args) => args.store.store.as_deref(),
+            Command::Compare(args) => args.store.store.as_deref(),
             Command::Export(args) => args.store.store.as_deref(),
             Command::Verify(args) => args.store.store.as_deref(),
             Command::VerifyStore(args) => args.store.as_deref(),

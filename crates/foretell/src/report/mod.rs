@@ -7,12 +7,14 @@
 mod agreement;
 mod bars;
 mod chart;
+mod compare;
 mod curves;
 mod dots;
 mod drawing;
 mod evidence;
 mod front;
 mod history;
+mod labels;
 mod limits;
 mod markup;
 mod outcomes;
@@ -28,6 +30,7 @@ mod winner;
 
 pub use bars::{Bar, bars};
 pub use chart::Chart;
+pub use compare::{Comparison, compare};
 pub use curves::{Curve, Spot, best_so_far, curves};
 pub use dots::{Dot, dots};
 pub use scatter::scatter;

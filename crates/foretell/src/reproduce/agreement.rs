@@ -24,7 +24,7 @@ pub(super) fn run(run: &Reproduce, targets: &[Target], cuts: &[u64], draw: Draw)
         let (table, column) = run.part(target)?;
         let requests = proxies.iter().map(|name| run.request(name)).collect::<Result<Vec<Request>>>()?;
         let scorer = run.scorer(requests)?;
-        seconds += run.seconds(&scorer, &table, &seeds);
+        seconds += run.seconds(&scorer, &table.architectures, &seeds);
         parts.push((target, table, column, scorer));
     }
     run.watch.estimated(seconds);
@@ -66,14 +66,10 @@ fn outcome(run: &Reproduce, reports: &[(&Target, Report)], cuts: &[u64], seeds: 
     let said = reports.iter().map(|(_, report)| {
         format!("{} {} networks of {}, target `{}`", report.n, report.family, report.benchmark, report.target)
     });
-    let with = match run.scale().options.as_str() {
-        "" => String::new(),
-        options => format!("; passes with `{options}`"),
-    };
     let said = said.collect::<Vec<_>>().join(" and ");
     let seeds =
         if seeds == 1 { "one seed".to_owned() } else { format!("mean ± deviation over {seeds} seeds") };
-    let mut outcome = Outcome::of(run.entry, run.size, format!("{said}; {seeds}{with}."), measured);
+    let mut outcome = Outcome::of(run.entry, run.size, format!("{said}; {seeds}{}.", run.with()), measured);
     for row in outcome.rows.iter_mut().filter(|row| !row.ours.is_empty()) {
         for (_, report) in reports {
             let asked =

@@ -75,8 +75,7 @@ impl Entry {
             }
             Experiment::Search { target }
             | Experiment::Stability { target, .. }
-            | Experiment::Discover { target }
-            | Experiment::Balance { target } => vec![target.table.as_str()],
+            | Experiment::Discover { target } => vec![target.table.as_str()],
             Experiment::Checkpoints { table, .. } => vec![table.as_str()],
             _ => Vec::new(),
         };
@@ -98,6 +97,9 @@ pub struct Published {
     /// What stands for it here: a proxy, a searcher, a network or a setting, by the kind of experiment; empty if nothing does.
     #[serde(default)]
     pub ours: String,
+    /// Whether the proxy is taken as it is, without the options of the run's size.
+    #[serde(default)]
+    pub as_is: bool,
     /// A figure per column, `nan` where the paper has none.
     #[serde(default)]
     pub paper: Vec<f64>,
@@ -210,20 +212,11 @@ pub enum Experiment {
         settings: Vec<String>,
     },
     /// Parameters and multiply-adds of networks that rows name as JSON.
-    Counts {
-        /// How multiply-adds are counted as the paper does: `exact` or `published`.
-        #[serde(default)]
-        counter: String,
-    },
+    Counts,
     /// Sizes of spaces that rows name.
     Spaces,
     /// Searches for formulas as LPZero makes them, those that rows name.
     Discover {
-        /// The table and its column.
-        target: Target,
-    },
-    /// The rules for ZeroLM's balance, those that rows name.
-    Balance {
         /// The table and its column.
         target: Target,
     },
@@ -268,10 +261,9 @@ impl Experiment {
             Experiment::Agreement { .. } => "agreement",
             Experiment::Search { .. } => "search",
             Experiment::Stability { .. } => "stability",
-            Experiment::Counts { .. } => "counts",
+            Experiment::Counts => "counts",
             Experiment::Spaces => "spaces",
             Experiment::Discover { .. } => "discover",
-            Experiment::Balance { .. } => "balance",
             Experiment::Training { .. } => "training",
             Experiment::Checkpoints { .. } => "checkpoints",
             Experiment::Illustration { .. } => "illustration",

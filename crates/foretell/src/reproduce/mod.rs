@@ -6,12 +6,21 @@
 //! a folder, so that one that was killed resumes and one that is repeated gives the same bytes.
 
 mod agreement;
+mod checkpoints;
+mod counts;
 mod entry;
+mod formulas;
 mod outcome;
+mod page;
+mod search;
+mod shapes;
+mod stability;
+mod training;
 mod work;
 
 pub use entry::{Draw, Entry, Experiment, Paper, Published, Scale, Size, Target};
 pub use outcome::{Drawn, Figure, Outcome, Row};
+pub use page::page;
 pub use work::{Reproduce, Watch};
 
 use crate::catalogue;

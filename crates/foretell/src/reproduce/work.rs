@@ -1,6 +1,10 @@
 //! What every kind of experiment needs: tables, a scorer with a cache, places for what is finished.
 
-use super::{Drawn, Entry, Experiment, Outcome, Scale, Size, Target, agreement, missing};
+use super::checkpoints::{self, Checkpoints};
+use super::training::{self, Trains};
+use super::{Drawn, Entry, Experiment, Outcome, Scale, Size, Target, missing};
+use super::{agreement, counts, formulas, search, stability};
+use crate::architecture::Architecture;
 use crate::benchmark::{self, Benchmark, Column};
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
@@ -95,7 +99,20 @@ impl<'a> Reproduce<'a> {
     fn experiment(&self) -> Result<Drawn> {
         match &self.entry.experiment {
             Experiment::Agreement { targets, bands, draw } => agreement::run(self, targets, bands, *draw),
-            _ => unreachable!("what cannot be run is refused before"),
+            Experiment::Search { target } => search::run(self, target),
+            Experiment::Stability { target, settings } => stability::run(self, target, settings),
+            Experiment::Counts => counts::networks(self),
+            Experiment::Spaces => counts::spaces(self),
+            Experiment::Discover { target } => formulas::run(self, target),
+            Experiment::Training { space, max_params, data, top } => {
+                training::run(self, &Trains { space, max_params: *max_params, data, top: *top })
+            }
+            Experiment::Checkpoints { table, file, length, result } => {
+                checkpoints::run(self, &Checkpoints { table, file, length, result })
+            }
+            Experiment::Illustration { .. } | Experiment::Impossible { .. } => {
+                unreachable!("what cannot be run is refused before")
+            }
         }
     }
 
@@ -151,7 +168,8 @@ impl<'a> Reproduce<'a> {
     pub(super) fn request(&self, label: &str) -> Result<Request> {
         let request = Request::parse(label)?;
         let options = &self.scale().options;
-        if options.is_empty() || !request.about().runs() {
+        let as_is = |row: &super::Published| row.as_is && row.ours.ends_with(label);
+        if options.is_empty() || !request.about().runs() || self.entry.rows.iter().any(as_is) {
             return Ok(request);
         }
         let (name, own) = match label.strip_suffix(']').and_then(|label| label.split_once('[')) {
@@ -167,28 +185,38 @@ impl<'a> Reproduce<'a> {
         Request::parse(&format!("{name}[{}]", all.join(",")))
     }
 
+    /// How networks are scored, without a cache.
+    pub(super) fn options(&self) -> Options {
+        Options { memory: self.memory, cancel: self.cancel.clone(), ..Options::default() }
+    }
+
+    /// What is said of the options of the scale, at the end of a sentence.
+    pub(super) fn with(&self) -> String {
+        match self.scale().options.as_str() {
+            "" => String::new(),
+            options => format!("; passes with `{options}`"),
+        }
+    }
+
     /// A scorer of these proxies that keeps every score beside the results.
     pub(super) fn scorer(&self, requests: Vec<Request>) -> Result<Scorer> {
         std::fs::create_dir_all(self.to).map_err(|source| Error::write(self.to, source))?;
         let cache = Some(Cache::open(&self.to.join("scores.jsonl"))?);
-        let options =
-            Options { memory: self.memory, cache, cancel: self.cancel.clone(), ..Options::default() };
-        Ok(Scorer::new(requests, options))
+        Ok(Scorer::new(requests, Options { cache, ..self.options() }))
     }
 
     /// About how many seconds scoring these networks takes: one of middle size is timed, those whose scores are kept take none.
-    pub(super) fn seconds(&self, scorer: &Scorer, table: &Benchmark, seeds: &[u64]) -> f64 {
+    pub(super) fn seconds(&self, scorer: &Scorer, networks: &[Architecture], seeds: &[u64]) -> f64 {
         let drawn: Vec<usize> =
             (0..scorer.requests().len()).filter(|i| scorer.requests()[*i].about().drawn()).collect();
-        let open = |network: &&crate::architecture::Architecture| {
+        let open = |network: &&Architecture| {
             drawn.iter().any(|request| scorer.cached(network, seeds, *request).is_none())
         };
-        let mut open: Vec<_> = table.architectures.iter().filter(open).collect();
+        let mut open: Vec<_> = networks.iter().filter(open).collect();
         open.sort_by_key(|network| network.params().total);
         let Some(middle) = open.get(open.len() / 2) else { return 0.0 };
         let requests = drawn.iter().map(|request| scorer.requests()[*request].clone());
-        let options = Options { memory: self.memory, cancel: self.cancel.clone(), ..Options::default() };
-        let uncached = Scorer::new(requests.collect::<Vec<_>>(), options);
+        let uncached = Scorer::new(requests.collect::<Vec<_>>(), self.options());
         let start = Instant::now();
         uncached.row(middle, &seeds[..1], &mut Workers::default());
         let one = start.elapsed().as_secs_f64() * seeds.len() as f64;
