@@ -24,6 +24,9 @@ pub struct Comparison {
     pub curves: String,
 }
 
+/// Values from left to right.
+type Line = Vec<(f64, f64)>;
+
 /// A study with its curves.
 struct Side<'v> {
     view: &'v View<'v>,
@@ -50,7 +53,7 @@ pub fn compare(views: &[&View], cross: &Cross) -> Result<Comparison> {
     let names: Vec<String> = groups.iter().map(|(config, names)| name(config, names, &groups)).collect();
     let mut charts = Vec::new();
     let mut lines = vec![["curve", "study", "group", "count", "value"].map(str::to_owned).to_vec()];
-    let mut draw = |file: &'static str, axes: [&str; 2], of: &dyn Fn(&Side) -> Option<Vec<(f64, f64)>>| {
+    let mut draw = |file: &'static str, axes: [&str; 2], of: &dyn Fn(&Side) -> Option<Line>| {
         let mut drawn: Vec<Curve> =
             names.iter().map(|name| Curve { name: name.clone(), runs: Vec::new() }).collect();
         for side in &sides {
@@ -73,11 +76,14 @@ pub fn compare(views: &[&View], cross: &Cross) -> Result<Comparison> {
         .collect();
     if let Some(first) = evaluators.first().filter(|first| evaluators.iter().all(|other| other == *first)) {
         let best = format!("best so far, {first}");
-        draw("best-label", ["evaluations", &best], &|side| Some(side.labels.as_ref()?.best.clone()));
+        draw("best-label", ["evaluations", &best], &|side| {
+            side.labels.as_ref().map(|labels| labels.to_end(&labels.best))
+        });
         if sides.iter().any(|side| side.labels.as_ref().is_some_and(|labels| !labels.leader.is_empty())) {
             let leader = format!("of the best by score, {first}");
             draw("leader-label", ["candidates", &leader], &|side| {
-                Some(side.labels.as_ref()?.leader.clone()).filter(|curve| !curve.is_empty())
+                let labels = side.labels.as_ref().filter(|labels| !labels.leader.is_empty())?;
+                Some(labels.to_end(&labels.leader))
             });
         }
     }
@@ -119,7 +125,7 @@ fn name(config: &Value, names: &[String], groups: &[(Value, Vec<String>)]) -> St
 
 /// The best score after each number of candidates, where all studies have the same single objective. Scores within a set are
 /// ranked within all trials of all studies.
-fn scores(views: &[&View]) -> Result<Option<Vec<Vec<(f64, f64)>>>> {
+fn scores(views: &[&View]) -> Result<Option<Vec<Line>>> {
     let first = views[0].objectives();
     if views.iter().any(|view| view.objectives() != first || first.len() != 1) {
         return Ok(None);
@@ -142,7 +148,10 @@ fn scores(views: &[&View]) -> Result<Option<Vec<Vec<(f64, f64)>>>> {
             let value = leaderboard.values(place + trial).map_or(f64::NAN, |values| values[0]);
             ((trial + 1) as f64, first[0].shown(value))
         });
-        best_so_far(values, first[0].is_cost())
+        let mut curve = best_so_far(values, first[0].is_cost());
+        curve.extend(curve.last().map(|last| (view.trials as f64, last.1)));
+        curve.dedup();
+        curve
     };
     Ok(Some(views.iter().map(curve).collect()))
 }

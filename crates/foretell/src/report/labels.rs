@@ -12,12 +12,12 @@ pub(super) fn chart(subject: &Subject) -> Result<Option<(Chart, String)>> {
         return Ok(None);
     };
     let better = if labels.lower { "lower" } else { "higher" };
-    let mut drawn = vec![Curve { name: "best seen".into(), runs: vec![labels.best.clone()] }];
+    let mut drawn = vec![Curve { name: "best seen".into(), runs: vec![labels.to_end(&labels.best)] }];
     let mut caption = labels.best.last().map_or(String::new(), |stop| {
         format!("The best value that the search saw is {} ({better} is better).", number(stop.1))
     });
     if let Some(last) = labels.leader.last() {
-        drawn.push(Curve { name: "best by score".into(), runs: vec![labels.leader.clone()] });
+        drawn.push(Curve { name: "best by score".into(), runs: vec![labels.to_end(&labels.leader)] });
         caption += &format!(
             " That of the best by score is {} in the end. Values were looked up in a table and decided nothing.",
             number(last.1)

@@ -97,9 +97,9 @@ pub struct Published {
     /// What stands for it here: a proxy, a searcher, a network or a setting, by the kind of experiment; empty if nothing does.
     #[serde(default)]
     pub ours: String,
-    /// Whether the proxy is taken as it is, without the options of the run's size.
+    /// Whether the proxy feeds no batch, so that a batch among the options of the run's size is not passed on.
     #[serde(default)]
-    pub as_is: bool,
+    pub no_batch: bool,
     /// A figure per column, `nan` where the paper has none.
     #[serde(default)]
     pub paper: Vec<f64>,

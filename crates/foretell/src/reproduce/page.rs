@@ -18,7 +18,8 @@ pub fn page(
         let _ = write!(text, "\n{}\n", paper.remark.trim());
     }
     for entry in &paper.entries {
-        let _ = write!(text, "\n## {}: {}\n\n**Claim.** {}\n", heading(entry), entry.title, entry.claim.trim());
+        let _ =
+            write!(text, "\n## {}: {}\n\n**Claim.** {}\n", heading(entry), entry.title, entry.claim.trim());
         if !entry.stand_in.is_empty() {
             let _ = write!(text, "\n**Stand-in.** {}\n", entry.stand_in.trim());
         }

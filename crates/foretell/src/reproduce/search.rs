@@ -114,7 +114,8 @@ fn charts(outcome: &Outcome, all: &[(&str, Found)], column: &str) -> Vec<(String
         let label = format!("{}: {axis} against {count}, bands over seeds", outcome.entry);
         curves(&drawn, [count, &axis], false, label).map(|chart| (file.to_owned(), chart))
     };
-    let best = draw("best", "evaluations", "best so far", &|labels| labels.best.clone());
-    let leader = draw("leader", "candidates", "of the best by score", &|labels| labels.leader.clone());
+    let best = draw("best", "evaluations", "best so far", &|labels| labels.to_end(&labels.best));
+    let leader =
+        draw("leader", "candidates", "of the best by score", &|labels| labels.to_end(&labels.leader));
     leader.into_iter().chain(best).collect()
 }

@@ -77,7 +77,7 @@ pub(super) fn run(run: &Reproduce, trains: &Trains) -> Result<Drawn> {
             let view = View::load(&store, &name)?;
             let best = view.best(trains.top).into_iter().map(|trial| view.architecture(trial));
             let best = best.collect::<Result<Vec<_>>>()?;
-            bests.extend(view.labels()?.map(|labels| labels.best));
+            bests.extend(view.labels()?.map(|labels| labels.to_end(&labels.best)));
             let verify = Verify { name: &name, settings: &settings, best: &best, seeds: 1 };
             told.push(verify.run(&data, &recipe, &folder.join("runs"), &|_, _| ())?);
             done += 1;
@@ -164,7 +164,7 @@ fn recipe(run: &Reproduce, rate: f64) -> Recipe {
         rate,
         warmup: steps / 10,
         validate_every: 0,
-        validate_samples: 256,
+        validate_samples: 256.min(8 + steps as usize),
         ..Recipe::default()
     }
 }

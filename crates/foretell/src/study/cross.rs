@@ -31,12 +31,12 @@ pub fn cross(views: &[&View], options: Options) -> Result<Cross> {
     let networks: Vec<Architecture> = winners.iter().flatten().cloned().collect();
     let seeds = views.first().map_or(vec![0], |view| view.settings.seed_list());
     let table = scorer.table(&networks, &seeds, &|| ())?;
-    let mut values = vec![vec![None; scorer.requests().len()]; views.len()];
+    let mut values: Vec<Vec<Option<f64>>> = vec![Vec::new(); views.len()];
     for request in 0..scorer.requests().len() {
         let column: Vec<_> = table.iter().map(|row| &row.cells[request]).collect();
         let mut scores = scorer.order(request, &column).into_iter();
-        for (place, _) in winners.iter().enumerate().filter(|(_, winner)| winner.is_some()) {
-            values[place][request] = scores.next().and_then(|score| score.ok());
+        for (values, winner) in values.iter_mut().zip(&winners) {
+            values.push(winner.as_ref().and_then(|_| scores.next()?.ok()));
         }
     }
     let proxies = scorer.requests().iter().map(|request| request.label().to_owned()).collect();

@@ -11,6 +11,8 @@ pub struct Labels {
     pub evaluator: String,
     /// Whether small values are good.
     pub lower: bool,
+    /// How many evaluations there are.
+    pub count: usize,
     /// The best value after so many evaluations.
     pub best: Vec<(f64, f64)>,
     /// The value of the best by score after so many candidates, where all candidates have one.
@@ -19,6 +21,15 @@ pub struct Labels {
 
 /// Sizes of the set at which a score within a set is ranked again.
 const STOPS: usize = 80;
+
+impl Labels {
+    /// A curve with its last value repeated after all evaluations, so that it is drawn to its end.
+    pub fn to_end(&self, curve: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        let end =
+            curve.last().map(|last| (self.count as f64, last.1)).filter(|end| curve.last() != Some(end));
+        curve.iter().copied().chain(end).collect()
+    }
+}
 
 impl View<'_> {
     /// The curves of evaluated values; none where nothing was evaluated.
@@ -36,7 +47,7 @@ impl View<'_> {
         }
         let evaluator = first.evaluator.trim_end_matches(LEAST).to_owned();
         let leader = if self.looked_up { self.leaders()? } else { Vec::new() };
-        Ok(Some(Labels { evaluator, lower, best, leader }))
+        Ok(Some(Labels { evaluator, lower, count: rows.len(), best, leader }))
     }
 
     /// Wherever the best by score changes, its value.
