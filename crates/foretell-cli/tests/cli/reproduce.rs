@@ -38,21 +38,25 @@ fn every_entry_runs_in_its_smallest_size() {
     assert!(said.lines().count() + refused.len() >= 50, "{}", said.lines().count());
 }
 
-/// A run that is repeated writes the same bytes, from what it kept.
+/// A run that was killed resumes; one that is repeated writes the same bytes, on any number of threads.
 #[test]
-fn a_run_that_is_repeated_is_the_same() {
+fn a_run_that_was_killed_ends_the_same() {
     let folder = Folder::new();
-    let run = "reproduce t-razor/table-5 --smallest --to out --quiet";
-    folder.ok(run);
-    let files = || {
-        ["result.json", "result.csv", "leader.svg", "best.svg"]
-            .map(|file| folder.bytes(&format!("out/t-razor/table-5/smallest/{file}")))
+    let run = |to: &str| format!("reproduce t-razor/table-5 --smallest --quiet --to {to}");
+    let files = |to: &str| {
+        let names = ["result.json", "result.csv", "leader.svg", "best.svg"];
+        names.map(|name| folder.bytes(&format!("{to}/t-razor/table-5/smallest/{name}")))
     };
-    let first = files();
-    folder.ok(run);
-    assert_eq!(files(), first);
-    folder.ok("reproduce t-razor/table-5 --smallest --to other --quiet --threads 1");
-    assert_eq!(folder.bytes("other/t-razor/table-5/smallest/result.json"), first[0]);
+    let mut child = folder.start(&run("killed"));
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    folder.ok(&run("killed"));
+    folder.ok(&(run("whole") + " --threads 1"));
+    let whole = files("whole");
+    assert_eq!(files("killed"), whole);
+    folder.ok(&run("whole"));
+    assert_eq!(files("whole"), whole);
 }
 
 #[test]

@@ -14,6 +14,9 @@ const ENTRIES: usize = 1024;
 /// Networks that fitness is measured on and validated by, at most.
 const SAMPLE: usize = 50;
 
+/// Networks that are left to test on, at least.
+const LEFT: usize = 10;
+
 /// What a search came to, kept as soon as it is known, and what it was a search of.
 #[derive(Serialize, Deserialize)]
 struct Kept {
@@ -48,7 +51,7 @@ pub(super) fn run(run: &Reproduce, target: &Target) -> Result<Drawn> {
     run.watch.estimated(seconds(run, &networks, &settings, path.exists())?);
     let statistics = Statistics::of(&networks, &settings, options, Some(&path), &|| ())?;
     let bank = Bank::new(statistics.networks);
-    let part = SAMPLE.min(networks.len() / 3);
+    let part = SAMPLE.min(networks.len().saturating_sub(LEFT) / 2);
     let (mut all, mut done) = (Vec::new(), 0);
     for ours in run.named() {
         let (_, evolution) = known.iter().find(|(name, _)| name == ours).ok_or_else(|| {

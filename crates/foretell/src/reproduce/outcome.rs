@@ -76,8 +76,12 @@ impl Figure {
 
     /// As text with its deviation.
     pub fn text(&self) -> String {
-        let deviation = self.deviation.map_or(String::new(), |deviation| format!(" ± {}", number(deviation)));
-        self.value.map_or("–".to_owned(), |value| format!("{}{deviation}", number(value)))
+        let Some(value) = self.value else { return "–".to_owned() };
+        let deviation = self.deviation.map(|deviation| match value.abs() {
+            size if size >= 10.0 => format!(" ± {deviation:.2}"),
+            _ => format!(" ± {deviation:.3}"),
+        });
+        format!("{}{}", number(value), deviation.unwrap_or_default())
     }
 }
 

@@ -96,13 +96,13 @@ mod tests {
     /// is that of the table.
     #[test]
     fn curves_end_at_the_winner_and_at_the_best() {
-        let benchmark = Benchmark::load(Path::new(""), "gpt2-pentateuch").unwrap().limit(25);
+        let benchmark = Benchmark::load(Path::new(""), "gpt2-pentateuch").unwrap().limit(12);
         let column = benchmark.default_target().unwrap();
         let least = column.values.iter().flatten().copied().fold(f64::INFINITY, f64::min);
         for proxy in ["nsc", "dss++[batch=1,tokens=4]"] {
             let table = Table::of(&benchmark, column, false);
             let settings = Settings::inside(table).unwrap().search("random", proxy).unwrap();
-            let settings = Settings { budget: Some(25), seeds: 1, ..settings };
+            let settings = Settings { budget: Some(12), seeds: 1, ..settings };
             let mut store = Store::memory().unwrap();
             StudyBuilder::from(settings).in_store(&mut store).name("s").run().unwrap();
             let view = View::load(&store, "s").unwrap();

@@ -287,17 +287,17 @@ mod tests {
     #[test]
     fn every_searcher_stays_inside() {
         let small = [
-            ("random", 30),
-            ("exhaustive", 30),
-            ("evolution[population=8,parents=4,mutants=4,crossovers=4]", 30),
-            ("steady-state[population=6,generations=60]", 30),
-            ("etas[warmup=6,pool=6,chosen=2,patience=0]", 30),
-            ("block-wise[population=6,oversample=2,mutants=3,crossovers=3]", 30),
-            ("memetic[generation=8,population=6]", 30),
-            ("pareto[population=10,parents=4,mutants=4,crossovers=4]", 30),
+            ("random", 16),
+            ("exhaustive", 16),
+            ("evolution[population=8,parents=4,mutants=4,crossovers=4]", 16),
+            ("steady-state[population=6,generations=30]", 16),
+            ("etas[warmup=6,pool=6,chosen=2,patience=0]", 16),
+            ("block-wise[population=6,oversample=2,mutants=3,crossovers=3]", 16),
+            ("memetic[generation=8,population=6]", 16),
+            ("pareto[population=10,parents=4,mutants=4,crossovers=4]", 16),
         ];
         for (algorithm, budget) in small {
-            let settings = Settings::inside(table(30)).unwrap().search(algorithm, "nsc").unwrap();
+            let settings = Settings::inside(table(16)).unwrap().search(algorithm, "nsc").unwrap();
             let settings = Settings { budget: Some(budget), ..settings };
             let mut store = Store::memory().unwrap();
             let run = || StudyBuilder::from(settings.clone());
@@ -310,7 +310,7 @@ mod tests {
             }
             let evaluates = algorithm.starts_with("etas");
             if !evaluates {
-                assert_eq!((view.trials, view.evaluations.len()), (30, 30), "{algorithm}");
+                assert_eq!((view.trials, view.evaluations.len()), (16, 16), "{algorithm}");
                 assert_eq!(view.winner(), view.leaderboard.best(1).first().copied(), "{algorithm}");
             }
             assert!(!view.evaluations.is_empty() && view.evaluations.iter().all(|row| row.value().is_some()));
