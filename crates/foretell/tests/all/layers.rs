@@ -136,6 +136,7 @@ const CRATES: [(&str, &[&str]); 4] = [
             "predict",
             "prelude",
             "report",
+            "reproduce",
             "search",
             "store",
             "study",
