@@ -5,6 +5,7 @@ mod args;
 mod bench;
 mod build;
 mod calibrate;
+mod compare;
 mod config;
 mod count;
 mod discover;
@@ -22,6 +23,7 @@ mod progress;
 mod proxies;
 mod rank;
 mod report;
+mod reproduce;
 mod sample;
 mod score;
 mod scoring;
@@ -71,11 +73,13 @@ fn run(parsed: &Parsed) -> Result<u8> {
         Command::Score(args) => return score::run(args, json),
         Command::Rank(args) => return rank::run(args, json),
         Command::Bench(args) => return bench::run(args, json),
+        Command::Reproduce(args) => return reproduce::run(args, json),
         Command::Studies(args) => studies::run(args, json),
         Command::Show(args) => studies::show(args, json),
         Command::Best(args) => studies::best(args, json),
         Command::Front(args) => studies::front(args, json),
         Command::Report(args) => report::run(args, json),
+        Command::Compare(args) => compare::run(args, json),
         Command::Export(args) => export::run(args, json),
         Command::VerifyStore(args) => studies::verify(args, json),
         Command::Repair(args) => studies::repair(args, json),

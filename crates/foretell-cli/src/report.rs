@@ -65,7 +65,7 @@ fn file_name(study: &str) -> String {
 }
 
 /// Refuses to replace a file that is not a report.
-fn refuse_foreign(path: &Path) -> Result<()> {
+pub fn refuse_foreign(path: &Path) -> Result<()> {
     let read = |source| Error::read(path, source);
     let file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

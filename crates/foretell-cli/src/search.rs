@@ -12,7 +12,7 @@ use foretell::score::Options;
 use foretell::space;
 use foretell::store::Store;
 use foretell::study::{
-    self, LatencyModel, Objective, Reason, ReferenceKind, Settings, Study, StudyBuilder, View,
+    self, LatencyModel, Objective, Reason, ReferenceKind, Settings, Study, StudyBuilder, Table, View,
 };
 use serde_json::json;
 use std::path::Path;
@@ -100,6 +100,9 @@ fn plan(args: &Search, settings: &Settings, options: Options, path: &Path, json:
 /// How many candidates would be evaluated, in words; none without an evaluator.
 fn evaluations(args: &Search, settings: &Settings) -> Option<String> {
     let evaluator = settings.evaluator.as_ref()?;
+    if settings.pool.is_some() {
+        return Some(format!("looked up in {}", evaluator.label()));
+    }
     Some(format!("the best {} by {}", args.evaluator.evaluate_top, evaluator.label()))
 }
 
@@ -128,11 +131,18 @@ fn settings(args: &Search) -> Result<Settings> {
         foretell::search::about(algorithm)?;
     }
     let mut limits = args.limits.limits();
-    if args.space.is_none() && args.limits.max_params.is_none() && args.limits.min_params.is_none() {
+    let usual_space = args.space.is_none() && args.inside.is_none();
+    if usual_space && args.limits.max_params.is_none() && args.limits.min_params.is_none() {
         limits.params.max = USUAL_PARAMS;
     }
-    let space = space::open(args.space.as_deref().unwrap_or(USUAL_SPACE))?;
-    let evaluator = args.evaluator.evaluator(&*space, args.dry_run)?;
+    let base = match &args.inside {
+        Some(table) => Settings::inside(Table::open(&args.evaluator.data.folder()?, table, false)?)?,
+        None => {
+            let space = space::open(args.space.as_deref().unwrap_or(USUAL_SPACE))?;
+            let evaluator = args.evaluator.evaluator(&*space, args.dry_run)?;
+            Settings { evaluator, ..Settings::new(space) }
+        }
+    };
     Ok(Settings {
         algorithm: algorithm.to_owned(),
         objectives,
@@ -145,10 +155,9 @@ fn settings(args: &Search) -> Result<Settings> {
         seed: args.seed,
         seeds: args.seeds,
         shard: args.shard,
-        evaluator,
         evaluate_top: args.evaluator.evaluate_top,
         retry_failed: args.evaluator.retry_failed,
-        ..Settings::new(space)
+        ..base
     })
 }
 
@@ -277,6 +286,17 @@ fn print_news(view: &View, summary: &Study) {
 
 fn print_evaluations(view: &View) -> Result<()> {
     let Some(first) = view.evaluations.first() else { return Ok(()) };
+    if let Some(labels) = view.labels()?.filter(|_| view.looked_up) {
+        let last = |curve: &[(f64, f64)]| curve.last().map_or("none".to_owned(), |stop| number(stop.1));
+        output::line(format!(
+            "\nlabels by {}: {} of the winner, {} at best among {} candidates",
+            labels.evaluator,
+            last(&labels.leader),
+            last(&labels.best),
+            view.evaluations.len()
+        ));
+        return Ok(());
+    }
     let mut trials: Vec<usize> = view.evaluations.iter().map(|row| row.trial as usize).collect();
     let failed: Vec<_> = view.evaluations.iter().filter(|row| row.value().is_none()).collect();
     let order = view.best(trials.len());

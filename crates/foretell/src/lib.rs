@@ -15,7 +15,8 @@
 //! 10. [`benchmark`]: published tables of really trained networks, and how well proxies rank them.
 //! 11. [`discover`]: proxies as search points: formulas found and ranked, calibration from a few labels.
 //! 12. [`report`]: a study as one page, its charts as drawings.
-//! 13. [`export`]: a network as a folder that trains today; [`hub`]: networks of others as architectures.
+//! 13. [`reproduce`]: the tables and figures of the papers, each by one call.
+//! 14. [`export`]: a network as a folder that trains today; [`hub`]: networks of others as architectures.
 //!
 //! [`prelude`] names what most programs need. [`seed`] makes every random generator, [`cancel`] stops work from any thread, [`catalogue`] finds things by name, [`mod@file`] reads files up to a limit, [`units`]
 //! writes counts, [`error`] says what went wrong and what to do about it.
@@ -40,6 +41,8 @@ pub mod predict;
 pub mod prelude;
 #[cfg(feature = "report")]
 pub mod report;
+#[cfg(all(feature = "report", feature = "train"))]
+pub mod reproduce;
 pub mod search;
 #[cfg(feature = "sqlite")]
 pub mod store;

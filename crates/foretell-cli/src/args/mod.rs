@@ -5,6 +5,7 @@ mod limits;
 mod manual;
 mod network;
 mod predict;
+mod reproduce;
 mod run;
 mod search;
 mod study;
@@ -20,12 +21,13 @@ pub use limits::LimitArgs;
 pub use manual::{Completions, Man};
 pub use network::{Count, PrecisionArg, Proxies, Rank, Sample, Score, ScoringArgs, Spaces};
 pub use predict::{FitPredictor, Predict, PredictCommand, ShowPredictor, Suggest, UsePredictor};
+pub use reproduce::Reproduce;
 pub use run::{BenchmarkArgs, BenchmarkCommand, BenchmarkPath, Build, Import, Train, Verify};
 pub use search::{Algorithms, Search};
 use std::path::Path;
 pub use study::{
-    Best, DeleteStudy, Export, Front, Merge, Repair, Report, Shown, StoreArgs, Studies, StudiesCommand,
-    UnlockStudy,
+    Best, Compare, DeleteStudy, Export, Front, Merge, Repair, Report, Shown, StoreArgs, Studies,
+    StudiesCommand, UnlockStudy,
 };
 pub use table::{DataArgs, LabelArgs, TableArgs};
 pub use training::{EvaluateArgs, TrainingArgs};
@@ -81,6 +83,8 @@ pub enum Command {
     Front(Front),
     /// Write a study as one self-contained HTML page: front, history, winner, agreement, table, how to reproduce it.
     Report(Report),
+    /// Compare studies: curves of the best so far with bands over seeds, and winners scored by each other's proxies.
+    Compare(Compare),
     /// Export the winner of a study, another candidate or an architecture as a model that can be trained.
     Export(Export),
     /// Check a store page by page and every candidate by its digest.
@@ -117,6 +121,8 @@ pub enum Command {
     Predict(Predict),
     /// Fit a proxy to a few labelled networks; prefers the simplest one that is not significantly worse.
     Calibrate(Calibrate),
+    /// Run the experiments behind the tables and figures of the papers, and compare the figures with those printed.
+    Reproduce(Reproduce),
     /// Show this machine and the paths in use: cores, memory, config files, cache, store, benchmarks.
     Doctor,
     /// Print a completion script for a shell.
@@ -144,6 +150,7 @@ impl Command {
             Command::Best(args) => args.store.store.as_deref(),
             Command::Front(args) => args.store.store.as_deref(),
             Command::Report(args) => args.store.store.as_deref(),
+            Command::Compare(args) => args.store.store.as_deref(),
             Command::Export(args) => args.store.store.as_deref(),
             Command::Verify(args) => args.store.store.as_deref(),
             Command::VerifyStore(args) => args.store.as_deref(),
@@ -167,6 +174,10 @@ impl Command {
             | Command::Verify(_) => {
                 Some("finished runs and checkpoints are stored; the same command resumes them")
             }
+            Command::Reproduce(args) if args.list || args.entry.is_none() => None,
+            Command::Reproduce(_) => Some(
+                "finished parts are stored in the folder of the results; the same command resumes the run",
+            ),
             Command::Discover(args) if args.method == "alpha" => None,
             Command::Discover(_) => Some("the statistics of networks are stored; the same command uses them"),
             _ => None,

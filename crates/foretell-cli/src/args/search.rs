@@ -12,6 +12,10 @@ pub struct Search {
     /// unless --max-params or --min-params is given.
     #[arg(long)]
     pub space: Option<String>,
+    /// Search only among the labelled networks of a benchmark (NAME or NAME:COLUMN): a child becomes the nearest network that
+    /// was not asked for yet. Labels are stored and shown; they decide nothing, except for the algorithm etas.
+    #[arg(long = "in", value_name = "TABLE[:COLUMN]", conflicts_with_all = ["space", "judge"])]
+    pub inside: Option<String>,
     /// Proxy to maximise, with options in brackets, or @FILE to read it from a file. nsc uses only the shape and takes
     /// microseconds; dss++ is the score of T-Razor and takes a forward and a backward pass per candidate. See foretell
     /// proxies and docs/benchmarks.md.

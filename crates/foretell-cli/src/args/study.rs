@@ -100,6 +100,27 @@ pub struct Report {
 }
 
 #[derive(Args)]
+pub struct Compare {
+    /// Names of studies; those that differ only in their seed become one curve with a band.
+    #[arg(required = true, num_args = 2..)]
+    pub studies: Vec<String>,
+    /// Page to write.
+    #[arg(short, long, value_name = "FILE.html", default_value = "compare.html")]
+    pub output: PathBuf,
+    /// Folder to also write the charts to: best-label.svg, leader-label.svg, best-score.svg.
+    #[arg(long, value_name = "FOLDER")]
+    pub svg: Option<PathBuf>,
+    /// Folder to also write the figures to: winners.csv, curves.csv.
+    #[arg(long, value_name = "FOLDER")]
+    pub csv: Option<PathBuf>,
+    /// Overwrite files that are not reports.
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Args)]
 pub struct Export {
     /// Name of a study, JSON file of an architecture, Hugging Face folder, or - for standard input.
     #[arg(value_name = "STUDY|ARCH.json")]

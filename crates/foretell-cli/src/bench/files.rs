@@ -49,9 +49,9 @@ impl<'a> Files<'a> {
         std::fs::create_dir_all(folder).map_err(|source| Error::write(folder.to_path_buf(), source))?;
         let mut taken = HashSet::new();
         for report in reports {
-            for (proxy, svg) in scatter(report) {
+            for (proxy, chart) in scatter(report) {
                 let stem = plain(&format!("{}-{}-{}", report.benchmark, report.family, proxy.name));
-                write(&free(folder, &stem, &mut taken), &svg)?;
+                write(&free(folder, &stem, &mut taken), &chart.alone())?;
             }
         }
         Ok(())

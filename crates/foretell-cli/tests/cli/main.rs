@@ -14,6 +14,7 @@ mod machine;
 mod modes;
 mod predict;
 mod report;
+mod reproduce;
 mod search;
 mod support;
 mod terminal;

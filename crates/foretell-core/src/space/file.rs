@@ -12,7 +12,7 @@
 //! mlp_ratio = [[3, 4], [2], [2]]             # or one list for each layer or stage
 //! ```
 
-use crate::architecture::{Card, Family, Field, Positions, Scope, Template, family};
+use crate::architecture::{Architecture, Card, Family, Field, Positions, Scope, Template, family};
 use crate::catalogue;
 use crate::error::{Error, Result};
 use serde_json::Value;
@@ -82,6 +82,38 @@ impl Definition {
             Error::parse(reader.line_of(start), e.message())
         })?;
         reader.definition(table.get_ref())
+    }
+
+    /// The definition of a space that is a list of networks: no file, but the values that occur.
+    pub fn of_networks(name: &str, family: &'static dyn Family, networks: &[Architecture]) -> Self {
+        let distinct = |values: &mut dyn Iterator<Item = u32>| {
+            let mut values: Vec<u32> = values.collect();
+            values.sort_unstable();
+            values.dedup();
+            values
+        };
+        let outside = networks.first().map_or(0, |network| network.globals().len());
+        let global = |slot: usize| distinct(&mut networks.iter().map(|network| network.globals()[slot]));
+        let column = |column: usize| {
+            let rows = |network: &Architecture| {
+                (0..network.positions()).map(|position| network.row(position)[column]).collect::<Vec<u32>>()
+            };
+            Column::Same(distinct(&mut networks.iter().flat_map(rows)))
+        };
+        Definition {
+            name: name.to_owned(),
+            family,
+            about: format!("{} networks of a table.", networks.len()),
+            paper: String::new(),
+            text: String::new(),
+            globals: (0..outside).map(global).collect(),
+            columns: (0..family.row_width()).map(column).collect(),
+            min_ffn_ratio: None,
+            vertices: 7,
+            place: name.to_owned(),
+            lines: HashMap::new(),
+            ranges: Vec::new(),
+        }
     }
 
     /// `FILE:LINE: key`, for a complaint about a key.

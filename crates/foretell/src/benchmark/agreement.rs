@@ -111,6 +111,9 @@ pub struct Agreement {
     /// Tau-b with each seed alone, where the score depends on a draw.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kendall_seeds: Vec<f64>,
+    /// Spearman's rho with each seed alone, where the score depends on a draw.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spearman_seeds: Vec<f64>,
     /// Kendall's tau-a.
     pub kendall_a: Option<f64>,
     /// Spearman's rho on average ranks.
@@ -181,7 +184,8 @@ pub fn evaluate(
         let seconds = column.iter().map(|cell| cell.seconds).sum::<f64>() / column.len().max(1) as f64;
         let found = Agreement {
             trivial: request.about().trivial,
-            kendall_seeds: by_seed(request, &column, &truth),
+            kendall_seeds: by_seed(request, &column, &truth, rank::kendall_tau_b),
+            spearman_seeds: by_seed(request, &column, &truth, rank::spearman),
             seconds_per_architecture: seconds,
             ..agreement(request.label().to_owned(), &scores, known, settings)
         };
@@ -229,8 +233,11 @@ struct Known<'a> {
     depth: &'a [f64],
 }
 
-/// Kendall's tau with each seed alone.
-fn by_seed(request: &Request, column: &[&Cell], truth: &[f64]) -> Vec<f64> {
+/// A measure of agreement.
+type Measure = fn(&[f64], &[f64]) -> Option<f64>;
+
+/// Agreement with each seed alone.
+fn by_seed(request: &Request, column: &[&Cell], truth: &[f64], measure: Measure) -> Vec<f64> {
     let seeds = column.iter().map(|cell| cell.scores.len()).max().unwrap_or(0);
     let one = |seed: usize| {
         let scored: Vec<(&Score, f64)> = column
@@ -239,7 +246,7 @@ fn by_seed(request: &Request, column: &[&Cell], truth: &[f64]) -> Vec<f64> {
             .filter_map(|(cell, truth)| Some((cell.scores.get(seed)?.as_ref().ok()?, *truth)))
             .collect();
         let (scores, truth): (Vec<&Score>, Vec<f64>) = scored.into_iter().unzip();
-        rank::kendall_tau_b(&request.within(&scores), &truth)
+        measure(&request.within(&scores), &truth)
     };
     if seeds < 2 { Vec::new() } else { (0..seeds).filter_map(one).collect() }
 }
@@ -276,6 +283,7 @@ fn agreement(name: String, scores: &[Result<f64>], known: Known, settings: &Sett
         trivial: false,
         kendall: rank::kendall_tau_b(&score, &truth),
         kendall_seeds: Vec::new(),
+        spearman_seeds: Vec::new(),
         kendall_ci: rank::kendall_interval(&score, &truth, resamples, seed).map(pair),
         kendall_a: rank::kendall_tau_a(&score, &truth),
         spearman: rank::spearman(&score, &truth),

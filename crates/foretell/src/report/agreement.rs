@@ -1,23 +1,17 @@
 //! How far each score agrees with the other scores and with counts, as bars of Kendall's tau.
 
 use super::Subject;
-use super::chart::{Chart, LETTER, WIDTH};
-use super::text::{cut, escape, grouped};
+use super::bars::{Bar, bars};
+use super::chart::Chart;
+use super::text::grouped;
 use crate::rank;
 use crate::study::Objective;
-use std::fmt::Write;
 
 /// Agreement with a count beyond which a score adds little to it.
 const ONLY_A_COUNT: f64 = 0.9;
 
 /// A name and one number per candidate.
 type Column = (String, Vec<f64>);
-
-/// A score, and its tau with each other column.
-struct Group {
-    score: String,
-    bars: Vec<(String, Option<f64>)>,
-}
 
 /// The bars and their caption; nothing for fewer than two candidates or without a score.
 pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
@@ -32,8 +26,9 @@ pub(super) fn chart(subject: &Subject) -> Option<(Chart, String)> {
         let counts: Vec<_> = others.iter().map(tau).collect();
         let defined = counts.iter().filter_map(|(name, tau)| Some((name.as_str(), (*tau)?)));
         said.push(verdict(score, defined.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))));
-        let bars = scores[place + 1..].iter().map(tau).chain(counts.iter().cloned()).collect();
-        groups.push(Group { score: score.clone(), bars });
+        let pairs = scores[place + 1..].iter().map(tau).chain(counts.iter().cloned());
+        let bars = pairs.map(|(name, value)| Bar { name, value, ..Bar::default() });
+        groups.push((format!("{score} compared with"), bars.collect()));
     }
     said.push(format!(
         "Kendall's tau-b over the {} candidates that this search scored, which are not a fair sample of the space.",
@@ -81,45 +76,6 @@ fn verdict(name: &str, closest: Option<(&str, f64)>) -> String {
     }
 }
 
-/// A bar for each pair: the longer, the stronger the agreement.
-fn bars(groups: &[Group], label: String) -> Chart {
-    const LEFT: f64 = 122.0;
-    const ROW: f64 = 24.0;
-    let span = WIDTH - LEFT - 50.0;
-    let mut body = String::new();
-    let mut y = 14.0;
-    for Group { score, bars } in groups {
-        let title = cut(&format!("{score} compared with"), (WIDTH / LETTER) as usize);
-        let _ = write!(body, "<text x=\"2\" y=\"{y:.1}\" class=\"strong\">{}</text>", escape(&title));
-        y += 8.0;
-        for (other, tau) in bars {
-            let text = tau.map_or("–".to_owned(), |tau| format!("{tau:.2}"));
-            let class = if tau.is_some_and(|tau| tau < 0.0) { "b" } else { "a" };
-            let _ = write!(
-                body,
-                "<g class=\"p\"><title>{} and {}: tau {text}</title>\
-                 <text x=\"{:.1}\" y=\"{:.1}\" class=\"end\">{}</text>\
-                 <rect class=\"stream\" x=\"{LEFT}\" y=\"{:.1}\" width=\"{span}\" height=\"12\"/>\
-                 <rect class=\"bar {class}\" x=\"{LEFT}\" y=\"{:.1}\" width=\"{:.1}\" height=\"12\"/>\
-                 <text x=\"{:.1}\" y=\"{:.1}\" class=\"value\">{text}</text></g>",
-                escape(score),
-                escape(other),
-                LEFT - 7.0,
-                y + 16.0,
-                escape(&cut(other, ((LEFT - 8.0) / LETTER) as usize)),
-                y + 6.0,
-                y + 6.0,
-                span * tau.map_or(0.0, f64::abs),
-                LEFT + span + 7.0,
-                y + 16.0
-            );
-            y += ROW;
-        }
-        y += 20.0;
-    }
-    Chart { label, height: y - 10.0, body }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,14 +86,5 @@ mod tests {
         assert!(verdict("nsc", Some(("parameters", -0.95))).contains("search for the fewest parameters"));
         assert!(verdict("nsc", Some(("parameters", 0.9))).contains("more than a count"));
         assert!(verdict("nsc", None).contains("not defined"));
-    }
-
-    #[test]
-    fn every_pair_has_its_bar_and_long_names_are_cut() {
-        let bars_of =
-            vec![("a-very-long-name[of=heads]".to_owned(), Some(-0.5)), ("layers".to_owned(), None)];
-        let chart = bars(&[Group { score: "nsc".into(), bars: bars_of }], String::new());
-        assert_eq!(chart.body.matches("class=\"bar").count(), 2);
-        assert!(chart.body.contains("-0.50") && chart.body.contains("a-very-long-n…"), "{}", chart.body);
     }
 }

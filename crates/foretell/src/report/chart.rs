@@ -16,11 +16,14 @@ const LEFT: f64 = 54.0;
 const RIGHT: f64 = 22.0;
 const TOP: f64 = 48.0;
 const BOTTOM: f64 = 44.0;
+/// From one line below a drawing to the next.
+const KEY: f64 = 16.0;
 /// Marks without highlight that a chart draws at most.
 pub(super) const MARKS: usize = 1500;
 
 /// A drawing, inside a page or on its own.
-pub(super) struct Chart {
+#[derive(Debug, Clone)]
+pub struct Chart {
     /// What it shows, for screen readers.
     pub(super) label: String,
     pub(super) height: f64,
@@ -38,8 +41,8 @@ impl Chart {
         )
     }
 
-    /// The drawing as a file.
-    pub(super) fn alone(&self) -> String {
+    /// The drawing as an SVG file.
+    pub fn alone(&self) -> String {
         let Chart { label, height, body } = self;
         let (label, style) = (escape(label), include_str!("chart.css"));
         format!(
@@ -167,6 +170,63 @@ impl Plot {
         );
     }
 
+    /// A point in the look of its group, with its words.
+    pub(super) fn dot(&mut self, x: f64, y: f64, class: &str, title: &str) {
+        let (x, y) = self.at(x, y);
+        let _ = write!(
+            self.body,
+            "<circle class=\"p {class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{SMALL}\"><title>{}</title></circle>",
+            escape(title)
+        );
+    }
+
+    /// The area between two lines that keep their height until the next point.
+    pub(super) fn band(&mut self, low: &[(f64, f64)], high: &[(f64, f64)], class: &str) {
+        let corners = |line: &[(f64, f64)]| -> Vec<(f64, f64)> {
+            let mut corners: Vec<(f64, f64)> = Vec::new();
+            for point in line.iter().map(|point| self.at(point.0, point.1)) {
+                corners.extend(corners.last().map(|last| (point.0, last.1)));
+                corners.push(point);
+            }
+            corners.extend(corners.last().map(|last| (WIDTH - RIGHT, last.1)));
+            corners
+        };
+        let around = corners(low).into_iter().chain(corners(high).into_iter().rev());
+        let path: Vec<String> = around.map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
+        if !path.is_empty() {
+            let _ = write!(self.body, "<path class=\"band {class}\" d=\"M{}Z\"/>", path.join("L"));
+        }
+    }
+
+    /// The line of least squares through points as they are drawn, as far as they reach; none through fewer than three or
+    /// through those above each other.
+    pub(super) fn trend(&mut self, points: &[(f64, f64)], class: &str) {
+        let places: Vec<(f64, f64)> = points.iter().map(|point| self.at(point.0, point.1)).collect();
+        let n = places.len() as f64;
+        let mean = |of: fn(&(f64, f64)) -> f64| places.iter().map(of).sum::<f64>() / n;
+        let (x, y) = (mean(|place| place.0), mean(|place| place.1));
+        let spread: f64 = places.iter().map(|place| (place.0 - x).powi(2)).sum();
+        if places.len() < 3 || spread <= 0.0 {
+            return;
+        }
+        let slope = places.iter().map(|place| (place.0 - x) * (place.1 - y)).sum::<f64>() / spread;
+        let end = |pick: fn(f64, f64) -> f64| places.iter().map(|place| place.0).reduce(pick).unwrap_or(x);
+        let inside = |at: f64| (y + slope * (at - x)).clamp(TOP, HEIGHT - BOTTOM);
+        let (left, right) = (end(f64::min), end(f64::max));
+        let _ = write!(
+            self.body,
+            "<path class=\"line trend {class}\" d=\"M{left:.1} {:.1}L{right:.1} {:.1}\"/>",
+            inside(left),
+            inside(right)
+        );
+    }
+
+    /// A word in the upper right corner of the frame.
+    pub(super) fn corner(&mut self, word: &str) {
+        let (x, y) = (WIDTH - RIGHT - 4.0, TOP + 12.0);
+        let _ = write!(self.body, "<text x=\"{x}\" y=\"{y}\" class=\"word end\">{}</text>", escape(word));
+    }
+
     /// The names of lines and points, above the frame.
     pub(super) fn legend(&mut self, names: &[(Mark, &str)]) {
         let (mut x, y) = (2.0, 12.0);
@@ -197,6 +257,21 @@ impl Plot {
     /// The whole drawing.
     pub(super) fn chart(self, label: String) -> Chart {
         Chart { label, height: HEIGHT, body: self.body }
+    }
+
+    /// The whole drawing, with the names of groups below it, a line each.
+    pub(super) fn chart_with_key(mut self, names: &[(&str, &str)], label: String) -> Chart {
+        for (place, (class, name)) in names.iter().enumerate() {
+            let y = HEIGHT + 6.0 + KEY * place as f64;
+            let name = escape(&cut(name, (WIDTH / LETTER) as usize - 5));
+            let _ = write!(
+                self.body,
+                "<path class=\"line {class}\" d=\"M6 {:.1}h20\"/><text x=\"32\" y=\"{y:.1}\">{name}</text>",
+                y - 4.0
+            );
+        }
+        let height = HEIGHT + if names.is_empty() { 0.0 } else { 4.0 + KEY * names.len() as f64 };
+        Chart { label, height, body: self.body }
     }
 
     /// Which of these places to draw so that at most [`MARKS`] remain: the first in each square of a grid.

@@ -5,11 +5,16 @@
 //! is complete without it. Every text that comes from a study passes through [`text::escape`].
 
 mod agreement;
+mod bars;
 mod chart;
+mod compare;
+mod curves;
+mod dots;
 mod drawing;
 mod evidence;
 mod front;
 mod history;
+mod labels;
 mod limits;
 mod markup;
 mod outcomes;
@@ -23,6 +28,11 @@ pub mod text;
 mod verified;
 mod winner;
 
+pub use bars::{Bar, bars};
+pub use chart::Chart;
+pub use compare::{Comparison, compare};
+pub use curves::{Curve, Spot, best_so_far, curves};
+pub use dots::{Dot, dots};
 pub use scatter::scatter;
 
 use crate::architecture::{Architecture, Counter};

@@ -7,6 +7,9 @@ use crate::store::{Evaluation, Trial};
 use crate::study::{Reason, given_value};
 use std::collections::BTreeMap;
 
+/// Evaluated candidates that are listed.
+const SHOWN: usize = 50;
+
 impl Subject<'_> {
     /// Evaluated candidates, best first; nothing where none was evaluated.
     pub(super) fn evaluated(&self) -> Option<String> {
@@ -34,18 +37,21 @@ impl Subject<'_> {
                 ],
             }
         };
-        let rows: Vec<Row> = order.iter().map(row).collect();
+        let rows: Vec<Row> = order.iter().take(SHOWN).map(row).collect();
         let names = ["trial".to_owned(), "value".to_owned(), self.axis(0), "status".to_owned()];
         let failed = evaluations.iter().filter(|row| row.value().is_none()).count();
         let failed =
             if failed > 0 { format!(" {failed} of {} failed.", evaluations.len()) } else { String::new() };
+        let all = evaluations.len();
+        let shown =
+            if all > SHOWN { format!(" The best {SHOWN} of {all} are shown.") } else { String::new() };
         let decides = match self.view.answer.reason {
             Reason::Evaluated => " The best value decides the winner.",
             _ => " The winner was not decided by these values.",
         };
         Some(
             table("Evaluated candidates", false, &names, &rows)
-                + &note(&format!("Evaluated by `{by}`.{failed}{decides}")),
+                + &note(&format!("Evaluated by `{by}`.{failed}{shown}{decides}")),
         )
     }
 

@@ -3,7 +3,7 @@
 use super::chart::Chart;
 use super::text::{escape, grouped, prose, short};
 use super::{MARK, Subject};
-use super::{agreement, drawing, front, history, reproduce, verified};
+use super::{agreement, drawing, front, history, labels, reproduce, verified};
 use crate::architecture::Positions;
 use crate::error::Result;
 use crate::study::Objective;
@@ -22,6 +22,23 @@ fn figure(charts: &mut Charts, name: &'static str, drawn: Option<(Chart, String)
     let html = format!("<figure>{}<figcaption>{}</figcaption></figure>", chart.inside(), prose(&caption));
     charts.push((name, chart));
     Some(html)
+}
+
+/// A whole page with this title and this body, which is markup.
+pub(super) fn document(title: &str, body: &str, mark: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"generator\" content=\"{mark}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n\
+         <style>\n{}{}</style></head>\n<body><main>\n{body}</main>\n\
+         <div id=\"tip\" role=\"status\" aria-live=\"polite\" hidden></div>\n<script>\n{}</script>\n</body></html>\n",
+        escape(title),
+        include_str!("chart.css"),
+        include_str!("page.css"),
+        include_str!("page.js")
+    )
 }
 
 impl Subject<'_> {
@@ -44,19 +61,8 @@ impl Subject<'_> {
             escape(&objectives.join(" and ")),
             escape(self.study.config["algorithm"].as_str().unwrap_or_default())
         );
-        Ok(format!(
-            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"generator\" content=\"{MARK}\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-             script-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{name}</title>\n\
-             <style>\n{}{}</style></head>\n<body><main>\n<header><h1>{name}</h1><p>{subtitle}</p>{}</header>\n{body}</main>\n\
-             <div id=\"tip\" role=\"status\" aria-live=\"polite\" hidden></div>\n<script>\n{}</script>\n</body></html>\n",
-            include_str!("chart.css"),
-            include_str!("page.css"),
-            self.tiles(),
-            include_str!("page.js")
-        ))
+        let head = format!("<header><h1>{name}</h1><p>{subtitle}</p>{}</header>\n", self.tiles());
+        Ok(document(&self.study.name, &(head + &body), MARK))
     }
 
     /// Headings with what stands under them.
@@ -75,7 +81,9 @@ impl Subject<'_> {
             let history = format!("<div><h3>Compared with random search</h3>{history}</div>");
             sections.push(("Search", format!("<div class=\"pair\">{front}{history}</div>")));
         }
-        sections.extend(self.evaluated().map(|evaluated| ("Evaluated candidates", evaluated)));
+        let labels = figure(charts, "labels", labels::chart(self)?);
+        let labels = labels.map_or(String::new(), |labels| format!("<div class=\"beside\">{labels}</div>"));
+        sections.extend(self.evaluated().map(|evaluated| ("Evaluated candidates", labels + &evaluated)));
         if let Some(verified) = figure(charts, "verified", self.verification.and_then(verified::chart)) {
             let html = format!("<div class=\"beside\">{verified}</div>");
             sections.push(("Trained against random networks", html));

@@ -34,6 +34,11 @@ impl Scale {
         Scale { low: 0.0, high: 1.0, log: false }
     }
 
+    /// From one number to another.
+    pub(super) fn between(low: f64, high: f64) -> Self {
+        Scale { low, high: high.max(low + 1e-9), log: false }
+    }
+
     /// From 1 to `most` by logarithm.
     pub(super) fn counting(most: f64) -> Self {
         Scale { low: 1.0, high: most.max(2.0), log: true }

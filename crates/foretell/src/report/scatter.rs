@@ -1,17 +1,17 @@
 //! A proxy's scores against the results of training, a point per network.
 
-use super::chart::{Plot, Point, Scale};
+use super::chart::{Chart, Plot, Point, Scale};
 use super::text::{grouped, number};
 use crate::benchmark::{Agreement, Report, Scored};
 
-/// The scatter plot of each proxy as an SVG file, in the order of [`Report::proxies`]; a proxy that scores no network has
+/// The scatter plot of each proxy, in the order of [`Report::proxies`]; a proxy that scores no network has
 /// none.
-pub fn scatter(report: &Report) -> Vec<(&Agreement, String)> {
+pub fn scatter(report: &Report) -> Vec<(&Agreement, Chart)> {
     let one = |(place, proxy)| Some((proxy, plot(report, place, proxy)?));
     report.proxies.iter().enumerate().filter_map(one).collect()
 }
 
-fn plot(report: &Report, place: usize, proxy: &Agreement) -> Option<String> {
+fn plot(report: &Report, place: usize, proxy: &Agreement) -> Option<Chart> {
     let scored: Vec<(&Scored, f64)> =
         report.networks.iter().filter_map(|network| Some((network, network.scores[place]?))).collect();
     let x = Scale::of(scored.iter().map(|(_, score)| *score))?;
@@ -33,7 +33,9 @@ fn plot(report: &Report, place: usize, proxy: &Agreement) -> Option<String> {
         );
         plot.point(&Point { x: score, y: network.target, class: "", title });
     }
+    plot.trend(&places, "b");
     let tau = proxy.kendall.map_or("not defined".to_owned(), |tau| format!("{tau:.3}"));
+    plot.corner(&format!("tau {tau}"));
     let label = format!(
         "{}: {} against {} of {} networks, Kendall's tau {tau}",
         report.benchmark,
@@ -41,5 +43,5 @@ fn plot(report: &Report, place: usize, proxy: &Agreement) -> Option<String> {
         report.target,
         scored.len()
     );
-    Some(plot.chart(label).alone())
+    Some(plot.chart(label))
 }

@@ -4,7 +4,8 @@
 //!
 //! 1. A candidate that breaks a limit on latency as measured cannot win, and under such a limit only measured candidates
 //!    can. If no candidate keeps the limits there is no winner, and the nearest one is named.
-//! 2. If candidates were evaluated, the best value wins. Equal values fall back to the next rule.
+//! 2. If candidates were evaluated, the best value wins. Equal values fall back to the next rule. Labels that are only looked
+//!    up, those of a search inside a table, decide nothing.
 //! 3. With one objective the best value wins, with several the knee of the Pareto front. Of equals the earliest wins.
 
 use super::{Leaderboard, Objective};
@@ -136,6 +137,8 @@ pub(super) struct Facts<'e> {
     pub(super) measurements: &'e [Measurement],
     /// Limits on time, by the name of what is timed.
     pub(super) limits: &'e [(String, f64)],
+    /// Whether evaluations are only looked at.
+    pub(super) looked_up: bool,
 }
 
 impl Facts<'_> {
@@ -172,7 +175,7 @@ impl Facts<'_> {
     /// The best evaluated of some trials, which are ascending; of equal values the one with the better first objective.
     fn best_evaluated(&self, eligible: &[usize]) -> Option<usize> {
         let value = |row: &Evaluation| Some((row.value()?, row.trial as usize));
-        let values = self.evaluations.iter().filter_map(value);
+        let values = self.evaluations.iter().filter(|_| !self.looked_up).filter_map(value);
         let order = |a: &(f64, usize), b: &(f64, usize)| {
             let first = |trial: usize| self.leaderboard.first(trial);
             a.0.total_cmp(&b.0).then(first(a.1).total_cmp(&first(b.1))).then(b.1.cmp(&a.1))
@@ -254,6 +257,7 @@ mod tests {
                 evaluations,
                 measurements,
                 limits: &limits,
+                looked_up: false,
             };
             facts.decide()
         };
@@ -284,6 +288,7 @@ mod tests {
             evaluations: &[],
             measurements: &[],
             limits: &[],
+            looked_up: false,
         };
         assert_eq!((facts.decide().winner, facts.decide().reason), (Some(1), Reason::Knee));
     }

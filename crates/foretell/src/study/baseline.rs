@@ -81,7 +81,7 @@ impl<'s> Baseline<'s> {
             return Ok(Baseline::Itself);
         }
         let alike = |other: &&Study| {
-            let keys = ["space", "space_file", "objectives", "limits"];
+            let keys = ["space", "space_file", "networks", "objectives", "limits"];
             is_random(other) && keys.iter().all(|key| other.config.get(key) == study.config.get(key))
         };
         let studies = store.studies()?;

@@ -42,7 +42,6 @@ pub(super) struct StudyContext<'s, 'e> {
     settings: &'s Settings,
     /// One per objective that is a proxy.
     requests: Vec<Option<&'s Request>>,
-    seen: HashSet<String>,
     /// Points refused since they break a limit.
     pub(super) rejected: u64,
     /// Whether new points have run out.
@@ -81,7 +80,6 @@ impl<'s, 'e> StudyContext<'s, 'e> {
             ),
             settings,
             requests: requests.collect(),
-            seen: HashSet::new(),
             rejected: 0,
             exhausted: false,
             refusal: None,
@@ -111,12 +109,11 @@ impl<'s, 'e> StudyContext<'s, 'e> {
         evaluations: Option<Evaluations<'n>>,
         latencies: Option<Latencies<'n>>,
     ) -> Result<StudyContext<'s, 'n>> {
-        let StudyContext { operators, settings, requests, seen, solution, watch, .. } = self;
+        let StudyContext { operators, settings, requests, solution, watch, .. } = self;
         let mut context = StudyContext {
             operators,
             settings,
             requests,
-            seen,
             rejected: 0,
             exhausted: false,
             refusal: None,
@@ -245,7 +242,7 @@ impl<'s, 'e> StudyContext<'s, 'e> {
             self.rejected += 1;
             return false;
         }
-        self.seen.insert(point.id())
+        self.operators.seen.borrow_mut().insert(point.id())
     }
 
     /// Measures some of the best candidates so far where that is due, and mends the models.

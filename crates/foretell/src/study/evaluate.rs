@@ -3,8 +3,9 @@
 //! A value is stored the moment it is known, and so is what the evaluator says against a network: what was evaluated once is
 //! not evaluated again. What the machine did is not stored: the run ends, and the candidate stays open.
 
+use super::Pool;
 use crate::architecture::Architecture;
-use crate::benchmark::{self, Benchmark};
+use crate::benchmark::{self, Benchmark, Column};
 use crate::error::{Error, Result};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -78,7 +79,10 @@ pub fn as_given(label: &str, value: f64) -> f64 {
 /// A column of a benchmark: exactly the networks that were trained, no others. A candidate is looked up with the classes
 /// and the vocabulary of the table's data, which are no choice of a search.
 pub struct Table {
+    name: String,
     label: String,
+    /// The networks that have a value, each once, in the order of the table.
+    networks: Vec<Architecture>,
     values: HashMap<String, f64>,
     data: Vec<(&'static str, Value)>,
 }
@@ -93,19 +97,36 @@ impl Table {
         let benchmark = Benchmark::load(folder, name)?;
         benchmark.one_budget()?;
         let column = column.map_or_else(|| benchmark.default_target(), |column| benchmark.column(column))?;
+        Ok(Self::of(&benchmark, column, lower))
+    }
+
+    /// A column of a table that was loaded.
+    pub fn of(benchmark: &Benchmark, column: &Column, lower: bool) -> Self {
         let least = lower || column.lower_is_better;
         let mut rows: HashMap<String, Vec<f64>> = HashMap::new();
+        let mut networks = Vec::new();
         for (architecture, value) in benchmark.architectures.iter().zip(&column.values) {
-            rows.entry(architecture.id()).or_default().extend(value.filter(|value| value.is_finite()));
+            let Some(value) = value.filter(|value| value.is_finite()) else { continue };
+            let values = rows.entry(architecture.id()).or_default();
+            if values.is_empty() {
+                networks.push(architecture.clone());
+            }
+            values.push(value);
         }
         // Networks that were trained several times have the mean of their results.
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
-        let values = rows.into_iter().filter(|(_, values)| !values.is_empty());
+        let values = rows.into_iter();
         let values = values.map(|(id, values)| (id, if least { -mean(values) } else { mean(values) }));
+        let name = benchmark.name.clone();
         let label = format!("table {name}:{}{}", column.name, if least { LEAST } else { "" });
         let first = benchmark.architectures.first().map(Architecture::to_json).unwrap_or_default();
         let data = DATA.into_iter().filter_map(|key| Some((key, first.get(key)?.clone()))).collect();
-        Ok(Table { label, values: values.collect(), data })
+        Table { name, label, networks, values: values.collect(), data }
+    }
+
+    /// Its networks as a space of their own.
+    pub fn pool(&self) -> Result<Pool> {
+        Pool::new(&self.name, self.networks.clone())
     }
 
     /// Opens a table of the usual folder: see [`benchmark::folder`].

@@ -47,7 +47,8 @@ impl<'s> Evaluations<'s> {
             evaluator,
             store,
             study,
-            watch,
+            // A label that is looked up is no event.
+            watch: if settings.looks_up()? { &() } else { watch },
             trials: HashMap::new(),
             known,
             stored,

@@ -10,17 +10,20 @@ mod baseline;
 mod builder;
 mod command;
 mod context;
+mod cross;
 mod evaluate;
 mod evaluations;
 mod external;
 #[cfg(all(test, debug_assertions))]
 mod faults;
 mod finish;
+mod labels;
 mod latencies;
 mod leaderboard;
 mod merge;
 mod objective;
 mod plan;
+mod pool;
 mod reference;
 mod scoring;
 mod settings;
@@ -35,13 +38,16 @@ pub use answer::{Answer, LatencyModel, Reason, Reference, ReferenceKind};
 pub use baseline::{Baseline, Draws};
 pub use builder::{Candidate, Study, StudyBuilder, score_for};
 pub use command::{Program, abandon};
+pub use cross::{Cross, cross};
 pub use evaluate::{Evaluator, Failure, Table, as_given};
 pub use evaluations::given_value;
 pub use external::External;
+pub use labels::Labels;
 pub use leaderboard::Leaderboard;
 pub use merge::merge;
 pub use objective::Objective;
 pub use plan::Plan;
+pub use pool::Pool;
 pub use settings::{AUTO, SEEDS, Settings};
 pub use shard::Shard;
 #[cfg(feature = "train")]
@@ -190,6 +196,7 @@ fn run(
     let mut scoring =
         Scoring { settings, scorer, store: &store, study: &study, watch, models: context.models(), digest };
     let total = settings.candidates(searcher.planned(), context.size());
+    let looks_up = settings.looks_up()?;
     let purpose = settings.shard.map_or("search".to_owned(), |shard| format!("search {shard}"));
     if let Some(estimate) = estimate(settings, scorer, &context, &known, total) {
         watch.estimated(&estimate);
@@ -232,6 +239,12 @@ fn run(
             .map(|(point, trial)| Told { outcome: objective::outcome(&settings.objectives, trial), point })
             .collect();
         context.number(&trials);
+        if looks_up {
+            for told in &batch {
+                search::SearchContext::evaluate(&mut context, &told.point);
+            }
+            context.check_failure()?;
+        }
         let from = told.len();
         told.extend(batch.iter().cloned());
         progress.best = context.leader(&told, from, progress.best);
@@ -240,7 +253,8 @@ fn run(
         }
         searcher.tell(batch);
     };
-    let evaluate = if evaluator.is_some() && !searcher.evaluates() { settings.evaluate_top } else { 0 };
+    let last = evaluator.is_some() && !searcher.evaluates() && !looks_up;
+    let evaluate = if last { settings.evaluate_top } else { 0 };
     let finish = Finish { settings, scorer, store: &store, study: &study, context: &mut context, evaluate };
     let answer = finish.run()?;
     let mut store = store.lock().expect("no holder panics");
@@ -291,10 +305,14 @@ fn estimate(
     Some(Estimate { candidates: left, seconds_each, threads: rayon::current_num_threads() })
 }
 
+/// Characters of a setting beyond which only its name is said.
+const MOST_SAID: usize = 400;
+
 fn conflict(name: &str, stored: &Value, wanted: &Value) -> Error {
     let differs = |(key, value): (&String, &Value)| {
         let before = stored.get(key).unwrap_or(&Value::Null);
-        (before != value).then(|| format!("{key} was {before} and is {value}"))
+        let text = format!("{key} was {before} and is {value}");
+        (before != value).then(|| if text.len() > MOST_SAID { format!("{key} differs") } else { text })
     };
     let wanted = wanted.as_object().into_iter().flatten();
     let differences: Vec<String> = wanted.filter_map(differs).collect();

@@ -1,6 +1,6 @@
 //! All that decides which trials a study has.
 
-use super::{Evaluator, Objective, Shard};
+use super::{Evaluator, Objective, Pool, Shard, Table};
 use crate::architecture::{Architecture, Counter};
 use crate::error::{Error, Result};
 use crate::latency::Phase;
@@ -24,6 +24,9 @@ const MOST_OBJECTIVES: usize = 16;
 pub struct Settings {
     /// Where to search.
     pub space: Arc<dyn Space>,
+    /// The networks of a table, where only these are searched: the same as the space. Every candidate's label is then looked
+    /// up; it decides nothing unless the algorithm evaluates.
+    pub pool: Option<Arc<Pool>>,
     /// How to search: `name` or `name[key=value,…]`, or [`AUTO`].
     pub algorithm: String,
     /// What to search for; the first decides where an algorithm looks at one only.
@@ -59,6 +62,7 @@ impl Settings {
     pub fn new(space: Arc<dyn Space>) -> Self {
         Settings {
             space,
+            pool: None,
             algorithm: AUTO.to_owned(),
             objectives: Vec::new(),
             limits: Limits::default(),
@@ -74,6 +78,17 @@ impl Settings {
             evaluate_top: 5,
             retry_failed: false,
         }
+    }
+
+    /// Settings of a search among the networks of a table.
+    pub fn inside(table: Table) -> Result<Self> {
+        let pool = Arc::new(table.pool()?);
+        Ok(Settings { pool: Some(pool.clone()), evaluator: Some(Arc::new(table)), ..Self::new(pool) })
+    }
+
+    /// Whether labels are looked up for everybody to see, and decide nothing.
+    pub(super) fn looks_up(&self) -> Result<bool> {
+        Ok(self.pool.is_some() && !search::parse::<Architecture>(&self.algorithm)?.evaluates())
     }
 
     /// The same by this algorithm, for this proxy alone.
@@ -115,7 +130,8 @@ impl Settings {
             "space": definition.name, "algorithm": self.algorithm, "objectives": objectives, "limits": limits,
             "seed": self.seed,
         });
-        if let Some(evaluator) = self.evaluator.as_ref().filter(|_| searcher.evaluates()) {
+        let evaluates = searcher.evaluates() || self.pool.is_some();
+        if let Some(evaluator) = self.evaluator.as_ref().filter(|_| evaluates) {
             config["evaluator"] = evaluator.label().into();
         }
         if self.draws() > 1 {
@@ -125,7 +141,9 @@ impl Settings {
             config["shards"] = shard.of().into();
             config["shard"] = shard.index().into();
         }
-        if !space::is_preset(&definition.name) {
+        if let Some(pool) = &self.pool {
+            config["networks"] = pool.json();
+        } else if !space::is_preset(&definition.name) {
             config["space_file"] = definition.text.as_str().into();
         }
         Ok(config)
@@ -186,9 +204,12 @@ impl Settings {
     /// The settings of a stored study: the inverse of [`config`](Self::config), without a budget.
     pub fn of(config: &Value) -> Result<Self> {
         let text = |key: &str| config[key].as_str().unwrap_or_default();
-        let space = match config["space_file"].as_str() {
-            Some(file) => space::parse(text("space"), file)?,
-            None => space::preset(text("space"))?,
+        let pool = config.get("networks").map(|networks| Pool::read(text("space"), networks)).transpose()?;
+        let pool = pool.map(Arc::new);
+        let space: Arc<dyn Space> = match (&pool, config["space_file"].as_str()) {
+            (Some(pool), _) => pool.clone(),
+            (None, Some(file)) => space::parse(text("space"), file)?,
+            (None, None) => space::preset(text("space"))?,
         };
         let limit = |key: String| config["limits"][key].as_u64();
         let bound = |name: &str| Bound {
@@ -198,6 +219,7 @@ impl Settings {
         let published = config["limits"]["flops"] == "published";
         let counter = if published { Counter::Published } else { Counter::Exact };
         Ok(Settings {
+            pool,
             algorithm: text("algorithm").to_owned(),
             objectives: Objective::of(config)?,
             limits: Limits { params: bound("params"), flops: bound("flops"), counter },

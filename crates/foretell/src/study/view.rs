@@ -27,6 +27,8 @@ pub struct View<'s> {
     pub measurements: Vec<Measurement>,
     /// What the study found.
     pub answer: Answer,
+    /// Whether labels were only looked up and decide nothing.
+    pub looked_up: bool,
     /// Whether the study decided the answer when it ended; otherwise it is what the rule says of the trials so far.
     pub decided: bool,
 }
@@ -43,6 +45,7 @@ impl<'s> View<'s> {
     /// A study of the store.
     pub fn of(store: &'s Store, study: &Study) -> Result<Self> {
         let settings = Settings::of(&study.config)?;
+        let looked_up = settings.looks_up()?;
         let ranks = store.ranks(study)?;
         let leaderboard = Leaderboard::new(&settings.objectives, &ranks)?;
         let mut evaluations: Vec<Evaluation> = latest(store.evaluations(study)?.0).into_values().collect();
@@ -58,6 +61,7 @@ impl<'s> View<'s> {
             evaluations,
             measurements,
             answer: Answer::default(),
+            looked_up,
             decided: stored.is_some(),
         };
         view.answer = stored.unwrap_or_else(|| view.decide());
@@ -82,6 +86,7 @@ impl<'s> View<'s> {
             evaluations: &self.evaluations,
             measurements: &self.measurements,
             limits,
+            looked_up: self.looked_up,
         }
     }
 
@@ -110,8 +115,9 @@ impl<'s> View<'s> {
     pub fn best(&self, n: usize) -> Vec<usize> {
         let shares = self.limit_shares();
         let broken = |trial: &usize| shares.get(trial).is_some_and(|share| *share > 1.0);
+        let evaluated = self.evaluations.iter().filter(|_| !self.looked_up);
         let mut evaluated: Vec<(f64, usize)> =
-            self.evaluations.iter().filter_map(|row| Some((row.value()?, row.trial as usize))).collect();
+            evaluated.filter_map(|row| Some((row.value()?, row.trial as usize))).collect();
         let first = |trial: usize| self.leaderboard.first(trial);
         evaluated
             .sort_by(|a, b| b.0.total_cmp(&a.0).then(first(b.1).total_cmp(&first(a.1))).then(a.1.cmp(&b.1)));
@@ -152,6 +158,11 @@ impl<'s> View<'s> {
         let genes = serde_json::from_str(&self.trial(trial)?.genes)
             .map_err(|e| Error::option(format!("trial {trial}"), e.to_string()))?;
         space::read_architecture(&genes)
+    }
+
+    /// All evaluations in the order made, those that were made again included.
+    pub fn all_evaluations(&self) -> Result<Vec<Evaluation>> {
+        Ok(self.store.evaluations(&self.study)?.0)
     }
 
     /// The evaluation of a trial.

@@ -4,6 +4,7 @@
 
 use foretell::architecture::{FAMILIES, Field, Kind, Positions, Scope};
 use foretell::proxy::{About, CATALOGUE, Cost, SHARED, SHARED_RANGES};
+use foretell::reproduce::{self, Entry, Outcome};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,9 +23,10 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The Markdown pages of `docs/`, by file name.
+/// The Markdown pages of `docs/` and of its folder of papers, by file name.
 fn pages() -> Vec<PathBuf> {
-    let entries = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let folders = ["docs", "docs/papers"].map(|folder| fs::read_dir(root().join(folder)).unwrap());
+    let entries = folders.into_iter().flatten().map(|entry| entry.unwrap().path());
     let mut pages: Vec<PathBuf> =
         entries.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
     pages.sort();
@@ -143,13 +145,42 @@ fn field_row(field: &Field) -> String {
     format!("| {key} | {scope} | {values} | {default} | {aliases} | {doc} |\n")
 }
 
+/// What was measured lies beside the pages: `papers/results/ENTRY.json` is the result of a run, `papers/ENTRY.svg` its chart.
+#[test]
+fn the_pages_of_the_papers_are_those_of_the_catalogue_and_of_the_runs() {
+    let folder = root().join("docs/papers");
+    let name = |entry: &Entry| entry.id.replace('/', "-");
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    for paper in reproduce::papers() {
+        let result = |entry: &Entry| {
+            let path = folder.join("results").join(format!("{}.json", name(entry)));
+            let outcome: Outcome = serde_json::from_str(&fs::read_to_string(&path).ok()?)
+                .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            assert_eq!(outcome.entry, entry.id, "{}", path.display());
+            Some(outcome)
+        };
+        let chart = |entry: &Entry| {
+            let file = format!("{}.svg", name(entry));
+            folder.join(&file).exists().then_some(file)
+        };
+        known.extend(paper.entries.iter().map(name));
+        generated(&format!("papers/{}.md", paper.name), &reproduce::page(paper, &result, &chart));
+    }
+    for file in fs::read_dir(folder.join("results")).unwrap().map(|file| file.unwrap().path()) {
+        let stem = file.file_stem().unwrap().to_string_lossy().into_owned();
+        assert!(known.contains(&stem), "{} belongs to no entry", file.display());
+    }
+}
+
 #[test]
 fn every_page_is_in_the_summary_once() {
     let summary = root().join("docs/SUMMARY.md");
     let linked: Vec<String> = links(&read(&summary)).into_iter().map(|(_, target)| target).collect();
     let listed: BTreeSet<String> = linked.iter().cloned().collect();
     assert_eq!(listed.len(), linked.len(), "SUMMARY.md lists a page twice");
-    let names = pages().into_iter().map(|path| path.file_name().unwrap().to_string_lossy().into_owned());
+    let docs = root().join("docs");
+    let names =
+        pages().into_iter().map(|path| path.strip_prefix(&docs).unwrap().to_string_lossy().into_owned());
     let expected: BTreeSet<String> = names.filter(|name| name != "SUMMARY.md").collect();
     assert_eq!(listed, expected, "SUMMARY.md (left) and docs/*.md (right) differ");
 }
