@@ -41,7 +41,7 @@ pub mod predict;
 pub mod prelude;
 #[cfg(feature = "report")]
 pub mod report;
-#[cfg(all(feature = "report", feature = "train"))]
+#[cfg(all(feature = "import", feature = "report", feature = "train"))]
 pub mod reproduce;
 pub mod search;
 #[cfg(feature = "sqlite")]

@@ -23,6 +23,7 @@ pub use outcome::{Drawn, Figure, Outcome, Row};
 pub use page::page;
 pub use work::{Reproduce, Watch};
 
+use crate::benchmark::import::IMPORTERS;
 use crate::catalogue;
 use crate::error::{Error, Result};
 use std::sync::OnceLock;
@@ -34,17 +35,6 @@ const FILES: [(&str, &str); 5] = [
     ("lpzero", include_str!("papers/lpzero.toml")),
     ("serianni-kalita", include_str!("papers/serianni-kalita.toml")),
     ("zerolm", include_str!("papers/zerolm.toml")),
-];
-
-/// Where tables come from: the beginning of their names, and the public project that holds them.
-const SOURCES: [(&str, &str); 7] = [
-    ("flexibert-glue", "github.com/aaronserianni/training-free-nas"),
-    ("nasbench-nlp-ptb", "github.com/aaronserianni/training-free-nas"),
-    ("nasbench-nlp-wikitext2", "github.com/fmsnew/nas-bench-nlp-release"),
-    ("gpt2-wikitext103", "github.com/microsoft/archai, branch neurips-lts"),
-    ("transformer-xl-wikitext103", "github.com/microsoft/archai, branch neurips-lts"),
-    ("lts-pareto", "github.com/microsoft/archai, branch neurips-lts"),
-    ("", "github.com/lilujunai/Auto-Prox-AAAI24"),
 ];
 
 /// All papers.
@@ -76,11 +66,19 @@ pub fn entry(id: &str) -> Result<&'static Entry> {
 
 /// That a table is missing, and where it comes from.
 fn missing(table: &str, entry: &Entry) -> Error {
-    let source = SOURCES.iter().find(|(start, _)| table.starts_with(start)).map_or("", |(_, source)| source);
+    let folder = table.split('/').next().unwrap_or(table);
+    let sources = IMPORTERS.iter().map(|importer| importer.source());
+    let source = sources.filter(|source| source.tables.contains(folder)).map(|source| {
+        let branch = source.branch.map(|branch| format!(", branch {branch}")).unwrap_or_default();
+        format!(
+            "Its public source is {}{branch}, a clone of which can be imported as '{}'. ",
+            source.repository, source.name
+        )
+    });
     let message = format!(
-        "{} needs this table, and the benchmark folder has no folder '{table}'. Its public source is {source}; \
-         docs/benchmarks.md says how to turn a clone into the table. {} names the folder",
+        "{} needs this table, and the benchmark folder has no folder '{folder}'. {}{} names the folder",
         entry.id,
+        source.collect::<String>(),
         crate::benchmark::FOLDER_VARIABLE
     );
     Error::data(format!("table {table}"), message)
