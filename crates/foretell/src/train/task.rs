@@ -18,7 +18,7 @@ pub enum Task {
     /// token, 10 % stay.
     Masked,
     /// Which tokens were replaced, for encoders (ELECTRA): hidden tokens are filled in by a small encoder that learns
-    /// to guess them at the same time. See [`Generator`](super::Generator).
+    /// to guess them at the same time. See [`Generator`].
     Replaced,
     /// Whether the second half of a sample follows the first in the text, for encoders: pairs of passages with two classes, as
     /// tasks of GLUE have them, made from any text. Every second pair, by chance, is made of two places.
