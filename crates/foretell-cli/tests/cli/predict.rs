@@ -102,7 +102,8 @@ fn short_runs_are_evidence() {
     assert!(mean("short.json") > mean("p.json"), "less training, larger loss");
     folder.fails("predict fit --benchmark gpt2-regimes --train-tokens 1M", 2, "no effect");
     folder.fails("predict fit --benchmark gpt2-pentateuch --at 1M", 2, "one budget");
-    let known = "predict fit --benchmark gpt2-pentateuch --target valid_loss --count 10 --train-tokens 358400";
+    let known =
+        "predict fit --benchmark gpt2-pentateuch --target valid_loss --count 10 --train-tokens 358400";
     assert!(folder.json(known)["test_tau"].as_f64().unwrap() > 0.8);
 }
 

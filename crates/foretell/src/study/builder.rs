@@ -176,7 +176,7 @@ impl<'a> StudyBuilder<'a> {
         self
     }
 
-    /// Stops the study, from any thread: it ends with [`Error::Cancelled`](crate::error::Error::Cancelled), and the same
+    /// Stops the study, from any thread: it ends with [`Error::Cancelled`], and the same
     /// study resumes.
     pub fn cancel(mut self, token: CancelToken) -> Self {
         self.options.cancel = token;
