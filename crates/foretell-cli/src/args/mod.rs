@@ -72,7 +72,7 @@ pub struct Arguments {
 #[derive(Subcommand)]
 pub enum Command {
     /// Search a space for the best architecture within limits. The same command resumes an unfinished study.
-    Search(Search),
+    Search(Box<Search>),
     /// List the studies of a store, or delete one.
     Studies(Studies),
     /// Show a study: settings, provenance and candidates, best first.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct Reproduce {
-    /// Table or figure of a paper, e.g. etas/table-3, a paper for all of its own, or all. Default: list all.
+    /// Table or figure of a paper, e.g. etas/table-3, a paper (etas) for all of its tables and figures, or all. Default: list all.
     pub entry: Option<String>,
     /// List all tables and figures, or those of a paper, with what each needs.
     #[arg(long, conflicts_with_all = ["size", "to", "markdown", "dry_run"])]

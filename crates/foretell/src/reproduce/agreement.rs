@@ -18,7 +18,8 @@ pub(super) fn run(run: &Reproduce, targets: &[Target], cuts: &[u64], draw: Draw)
     let seeds = run.seeds(SEEDS);
     let bands = if cuts.is_empty() { Bands::Equal(3) } else { Bands::at(cuts)? };
     let columns: Vec<String> = columns.iter().map(|name| name[COLUMN.len()..].to_owned()).collect();
-    let targets = if run.scale().table.is_empty() { targets } else { &targets[..1] };
+    let some = if run.scale().table.is_empty() { run.scale().tables.unwrap_or(targets.len()) } else { 1 };
+    let targets = &targets[..some.min(targets.len())];
     let (mut parts, mut seconds) = (Vec::new(), 0.0);
     for target in targets {
         let (table, column) = run.part(target)?;

@@ -71,7 +71,8 @@ impl Entry {
     pub fn tables(&self, size: Size) -> Vec<&str> {
         let own = match &self.experiment {
             Experiment::Agreement { targets, .. } => {
-                targets.iter().map(|target| target.table.as_str()).collect()
+                let some = self.scale(size).tables.unwrap_or(usize::MAX);
+                targets.iter().take(some).map(|target| target.table.as_str()).collect()
             }
             Experiment::Search { target }
             | Experiment::Stability { target, .. }
@@ -133,6 +134,8 @@ impl fmt::Display for Size {
 pub struct Scale {
     /// Networks of a table that are used; all if absent.
     pub networks: Option<usize>,
+    /// Tables that are used, from the first on; all if absent.
+    pub tables: Option<usize>,
     /// Seeds.
     pub seeds: Option<u64>,
     /// Candidates of a search, or formulas.

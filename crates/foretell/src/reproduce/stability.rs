@@ -124,7 +124,7 @@ fn between(scores: &[Vec<Option<f64>>]) -> Option<f64> {
         .zip(&means)
         .flat_map(|(values, mean)| values.iter().map(move |x| (x - mean).powi(2)))
         .sum();
-    (apart + inside > 0.0).then(|| apart / (apart + inside))
+    (scores.len() > 1 && apart + inside > 0.0).then(|| apart / (apart + inside))
 }
 
 fn outcome(run: &Reproduce, given: &[Given], settings: &[String], of: &str, seeds: usize) -> Outcome {
@@ -134,7 +134,7 @@ fn outcome(run: &Reproduce, given: &[Given], settings: &[String], of: &str, seed
         measured.extend([format!("{name}tau"), format!("{name}between networks")]);
     }
     let said = format!(
-        "{of}; mean ± deviation of tau over {seeds} seeds, which draw weights and inputs{}. Between \
+        "{of}; mean ± deviation of tau over {seeds} seeds of weights and inputs, or of what a setting leaves free{}. Between \
          networks: the share of the variance of scores that is not between seeds of one network.",
         run.with()
     );

@@ -176,11 +176,11 @@ impl<'a> Reproduce<'a> {
             Some((name, own)) => (name, own.to_owned()),
             None => (label, String::new()),
         };
-        let said = |option: &&str| {
+        let known = |option: &&str| {
             let key = option.split('=').next().unwrap_or_default();
-            !(no_batch && key == "batch") && !own.split(',').any(|own| own.split('=').next() == Some(key))
+            (no_batch && key == "batch") || own.split(',').any(|own| own.split('=').next() == Some(key))
         };
-        let added: Vec<&str> = options.split(',').filter(said).collect();
+        let added: Vec<&str> = options.split(',').filter(|option| !known(option)).collect();
         let all: Vec<&str> = own.split(',').filter(|own| !own.is_empty()).chain(added).collect();
         Request::parse(&if all.is_empty() { name.to_owned() } else { format!("{name}[{}]", all.join(",")) })
     }
