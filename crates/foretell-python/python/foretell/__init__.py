@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     Path: TypeAlias = str | os.PathLike[str]
     SpaceLike: TypeAlias = Space | str | os.PathLike[str] | Mapping[str, Any]
     ArchitectureLike: TypeAlias = Architecture | str | Mapping[str, Any]
+    ArchitectureList: TypeAlias = (
+        list[Architecture] | list[dict[str, Any]] | list[str] | tuple[ArchitectureLike, ...]
+    )
     ProxyLike: TypeAlias = "str | Callable[[Architecture], float] | predict.Predictor"
     Number: TypeAlias = int | float
 else:
@@ -347,7 +350,7 @@ if TYPE_CHECKING:
 
     @overload
     def score(
-        architecture: Sequence[ArchitectureLike],
+        architecture: ArchitectureList,
         *,
         proxies: str | Sequence[ProxyLike] = "all",
         seed: int = 0,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def frame(columns: dict[str, list[Any]]) -> Any:
     """A pandas data frame of columns."""
     try:
-        import pandas
+        import pandas  # type: ignore[import-untyped, unused-ignore]
     except ImportError as error:
         raise ImportError("pandas is needed for to_pandas: pip install 'foretell[pandas]'") from error
     return pandas.DataFrame(columns)

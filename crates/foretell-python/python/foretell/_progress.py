@@ -64,7 +64,7 @@ class watching:
             self.call = progress
         elif _wanted(progress):
             try:
-                from tqdm.auto import tqdm
+                from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
             except ImportError:
                 if progress:
                     raise
