@@ -6,6 +6,7 @@ mod bench;
 mod callables;
 mod convert;
 mod errors;
+mod foreign;
 mod limits;
 mod logging;
 mod predict;
@@ -31,6 +32,8 @@ mod _native {
     use super::bench::{bench, benchmarks};
     #[pymodule_export]
     use super::callables::Context;
+    #[pymodule_export]
+    use super::foreign::{Module, role_names, signs};
     #[pymodule_export]
     use super::predict::Predictor;
     #[pymodule_export]

@@ -1,0 +1,451 @@
+"""What each weight of a module does, found by following the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from foretell._native import role_names
+from foretell.errors import OptionError, UnknownNameError
+from foretell.torch._trace import ACTIVATIONS, LOOKUPS, NORMS, PLAIN, SOFTMAX, Node, Trace
+
+DENSE = ("query", "key", "value", "query-key-value", "key-value", "attention-out", "ffn-in", "ffn-gate", "ffn-out")
+
+
+class Graph:
+    """Questions about a recorded pass."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace, self.nodes = trace, trace.nodes
+        self.children: list[list[int]] = [[] for _ in self.nodes]
+        self.before: list[int] = []
+        for node in self.nodes:
+            reach = 1 << node.index
+            for parent in node.parents:
+                self.children[parent].append(node.index)
+                reach |= self.before[parent]
+            self.before.append(reach)
+
+    def maps(self) -> list[Node]:
+        """Linear maps and convolutions, in the order of execution."""
+        return [node for node in self.nodes if node.weight is not None]
+
+    def nearest(self, start: list[int], products: bool = False) -> tuple[list[Node], list[Node]]:
+        """Linear maps that some values come from, and products of data on the way; with `products` the walk ends there."""
+        maps: dict[int, Node] = {}
+        met: dict[int, Node] = {}
+        seen, stack = set(start), list(start)
+        while stack:
+            node = self.nodes[stack.pop()]
+            if node.weight is not None:
+                maps[node.index] = node
+                continue
+            if node.left and node.right:
+                met[node.index] = node
+                if products:
+                    continue
+            for parent in node.parents:
+                if parent not in seen:
+                    seen.add(parent)
+                    stack.append(parent)
+        return [maps[i] for i in sorted(maps)], [met[i] for i in sorted(met)]
+
+    def between(self, start: list[int]) -> tuple[list[Node], list[Node]] | None:
+        """Linear maps that values come from by plain operations alone, and the operations; nothing if there are others."""
+        maps: list[Node] = []
+        passed: list[Node] = []
+        seen, stack = set(start), list(start)
+        while stack:
+            node = self.nodes[stack.pop()]
+            if node.weight is not None:
+                maps.append(node)
+                continue
+            if node.name not in PLAIN | ACTIVATIONS | NORMS:
+                return None
+            # Weights on the way: gains and biases are plain, tables are not.
+            passed.append(node)
+            if not node.parents:
+                continue
+            for parent in node.parents:
+                if parent not in seen:
+                    seen.add(parent)
+                    stack.append(parent)
+        return sorted(maps, key=lambda node: node.index), passed
+
+    def joins(self, node: Node, source: int) -> bool:
+        """Whether what a map gives is added to something that its source comes from: a residual connection."""
+        seen, stack = {node.index}, [node.index]
+        while stack:
+            at = stack.pop()
+            for child in self.children[at]:
+                found = self.nodes[child]
+                if found.name in ("add", "add_", "sub") and len(found.parents) == 2:
+                    other = [parent for parent in found.parents if parent != at and parent not in seen]
+                    if other and self.before[source] >> other[0] & 1:
+                        return True
+                plain = found.name in PLAIN | NORMS or found.name in ("sum", "index_add_", "mean")
+                if found.weight is None and plain and child not in seen:
+                    seen.add(child)
+                    stack.append(child)
+        return False
+
+    def ends(self, node: Node) -> bool:
+        """Whether what a map gives reaches an output without passing another map."""
+        seen, stack = {node.index}, [node.index]
+        ends = set(self.trace.outputs)
+        while stack:
+            at = stack.pop()
+            if at in ends:
+                return True
+            for child in self.children[at]:
+                if child not in seen and self.nodes[child].weight is None:
+                    seen.add(child)
+                    stack.append(child)
+        return False
+
+    def is_trunk(self, node: Node) -> bool:
+        """Whether every way from an input to an output passes a map."""
+        outputs, reached = set(self.trace.outputs), set(self.trace.inputs)
+        stack = list(reached)
+        while stack:
+            at = stack.pop()
+            if at in outputs:
+                return False
+            for child in self.children[at]:
+                if child != node.index and child not in reached:
+                    reached.add(child)
+                    stack.append(child)
+        return True
+
+
+class Finder:
+    """Finds the roles of all weights."""
+
+    def __init__(self, model: torch.nn.Module, trace: Trace) -> None:
+        self.model, self.graph = model, Graph(trace)
+        self.parameters = dict(model.named_parameters())
+        self.roles: dict[str, str] = {}
+        self.uses: dict[str, list[Node]] = {}
+        # For each softmax of attention: the weights of its queries and how many heads there are.
+        self.attention: list[tuple[int, str, int]] = []
+        # Operations that feed-forward layers apply between their maps: the operation, the weight before it.
+        self.activations: list[tuple[int, str]] = []
+        for node in self.graph.maps():
+            self.uses.setdefault(str(node.weight), []).append(node)
+
+    def set(self, name: str | None, role: str) -> None:
+        if name is not None:
+            self.roles.setdefault(name, role)
+
+    def run(self) -> dict[str, str]:
+        """The roles that were found; a weight without one is not in it."""
+        self.lookups()
+        self.attentions()
+        self.feed_forwards()
+        self.edges()
+        self.vectors()
+        return self.roles
+
+    def lookups(self) -> None:
+        """Tables: words are looked up by the input itself, all others by places."""
+        for node in self.graph.nodes:
+            if node.name in LOOKUPS and node.others:
+                index = [parent for parent in node.parents]
+                moved = index and all(self.moved(parent) for parent in index)
+                for name in node.others:
+                    if self.parameters[name].dim() >= 2:
+                        self.set(name, "embedding" if moved else "position")
+
+    def moved(self, index: int) -> bool:
+        """Whether a value is the input, moved but not computed with."""
+        seen = 0
+        while True:
+            node = self.graph.nodes[index]
+            if index in self.graph.trace.inputs:
+                return True
+            if node.name not in PLAIN or len(node.parents) != 1 or seen > 50:
+                return False
+            index, seen = node.parents[0], seen + 1
+
+    def attentions(self) -> None:
+        """Queries, keys and values: softmax of a product of data with data, times data."""
+        for node in self.graph.nodes:
+            if not (node.left and node.right):
+                continue
+            weighted, looked = self.graph.nearest(node.left, products=True)
+            soft = self.softmax_between(node.left)
+            if soft is None or not looked:
+                continue
+            values, _ = self.graph.nearest(node.right)
+            queries: dict[str, None] = {}
+            keys: dict[str, None] = {}
+            for scores in self.products_before(soft):
+                left, _ = self.graph.nearest(scores.left)
+                right, _ = self.graph.nearest(scores.right)
+                names = [str(found.weight) for found in left], [str(found.weight) for found in right]
+                # A map that is on both sides of later products has the side of the first.
+                queries.update({name: None for name in names[0] if name not in keys or name in names[1]})
+                keys.update({name: None for name in names[1] if name not in queries or name in names[0]})
+            found = {str(value.weight) for value in values}
+            self.name_attention(list(queries), list(keys), found)
+            heads = self.heads(soft)
+            first = next(iter(queries), None)
+            if first is not None:
+                self.attention.append((soft, first, heads))
+            self.out(node)
+
+    def name_attention(self, queries: list[str], keys: list[str], values: set[str]) -> None:
+        for name in dict.fromkeys([*queries, *keys, *values]):
+            places = (name in queries, name in keys, name in values)
+            role = {
+                (True, True, True): "query-key-value",
+                (False, True, True): "key-value",
+                (True, False, False): "query",
+                (False, True, False): "key",
+                (False, False, True): "value",
+            }.get(places)
+            if role is not None:
+                self.set(name, role)
+
+    def softmax_between(self, start: list[int]) -> int | None:
+        """The softmax that a value is, but for plain operations."""
+        seen, stack = set(start), list(start)
+        while stack:
+            node = self.graph.nodes[stack.pop()]
+            if node.name in SOFTMAX:
+                return node.index
+            if node.weight is None and node.name in PLAIN:
+                for parent in node.parents:
+                    if parent not in seen:
+                        seen.add(parent)
+                        stack.append(parent)
+        return None
+
+    def products_before(self, soft: int) -> list[Node]:
+        """Products of data with data that a softmax is taken of."""
+        _, met = self.graph.nearest(self.graph.nodes[soft].parents, products=True)
+        return met
+
+    def heads(self, soft: int) -> int:
+        shape = self.graph.nodes[soft].shape
+        if len(shape) == 4:
+            return shape[1]
+        inputs = [self.graph.nodes[index].shape for index in self.graph.trace.inputs]
+        batch = next((shape[0] for shape in inputs if shape), 1)
+        return max(1, shape[0] // max(1, batch)) if len(shape) == 3 else 1
+
+    def out(self, node: Node) -> None:
+        """The map that reads what attention gives."""
+        seen, stack = {node.index}, [node.index]
+        while stack:
+            for child in self.graph.children[stack.pop()]:
+                found = self.graph.nodes[child]
+                if found.weight is not None and child not in seen:
+                    seen.add(child)
+                    if found.data and found.weight not in self.roles:
+                        self.set(found.weight, "attention-out")
+                elif child not in seen and found.name in PLAIN | NORMS and not self.adds(found, node):
+                    seen.add(child)
+                    stack.append(child)
+
+    def adds(self, found: Node, node: Node) -> bool:
+        """Whether an operation adds something that attention did not give: the residual stream."""
+        if found.name not in ("add", "add_") or len(found.parents) < 2:
+            return False
+        return any(not self.graph.before[parent] >> node.index & 1 for parent in found.parents)
+
+    def feed_forwards(self) -> None:
+        """Two maps with nothing but an activation between them, beside a residual connection."""
+        for node in self.graph.maps():
+            name = str(node.weight)
+            if name in self.roles or not self.is_dense(node):
+                continue
+            found = self.graph.between(node.data)
+            if found is None or not found[0]:
+                continue
+            before, passed = found
+            acts = [step for step in passed if step.name in ACTIVATIONS]
+            names = {str(first.weight) for first in before}
+            free = all(first not in self.roles or self.roles[first].startswith("ffn") for first in names)
+            dense = all(self.is_dense(first) for first in before)
+            if not acts or not free or not dense or name in names:
+                continue
+            if not all(first.data and self.graph.joins(node, first.data[0]) for first in before):
+                continue
+            gates = self.gates(before, acts, passed)
+            for first in before:
+                self.set(str(first.weight), "ffn-gate" if first.index in gates else "ffn-in")
+            self.set(name, "ffn-out")
+            act = min(acts, key=lambda step: step.index)
+            self.activations.append((act.index, str(before[0].weight)))
+
+    def gates(self, before: list[Node], acts: list[Node], passed: list[Node]) -> set[int]:
+        """Of several maps, those whose values pass the activation, if others do not."""
+        inside = {first.index for act in acts for first in before if self.reaches(first, act, passed)}
+        return inside if len(before) > 1 and len(inside) < len(before) else set()
+
+    def reaches(self, first: Node, act: Node, passed: list[Node]) -> bool:
+        allowed = {step.index for step in passed}
+        seen, stack = {act.index}, [act.index]
+        while stack:
+            for parent in self.graph.nodes[stack.pop()].parents:
+                if parent == first.index:
+                    return True
+                if parent in allowed and parent not in seen:
+                    seen.add(parent)
+                    stack.append(parent)
+        return False
+
+    def is_dense(self, node: Node) -> bool:
+        """Whether a map is linear in features alone: a matrix, or a convolution of one pixel."""
+        weight = self.parameters[str(node.weight)]
+        if node.name != "convolution":
+            return True
+        return all(size == 1 for size in weight.shape[2:]) and weight.dim() > 2
+
+    def edges(self) -> None:
+        """Where data enters and leaves, and where its shape changes on the way."""
+        words = {size for name, role in self.roles.items() if role == "embedding" for size in self.parameters[name].shape[:1]}
+        self.vocabulary: set[str] = set()
+        for node in self.graph.maps():
+            name = str(node.weight)
+            if name in self.roles:
+                continue
+            if node.data and self.is_input(node.data[0]):
+                self.set(name, "patch-embedding")
+            elif self.graph.ends(node):
+                self.set(name, "head")
+                if node.shape and node.shape[-1] in words:
+                    self.vocabulary.add(name)
+            elif self.graph.is_trunk(node):
+                self.set(name, "pooling")
+
+    def is_input(self, index: int) -> bool:
+        """Whether a value is an input of numbers, moved or normed but not computed with by weights."""
+        maps, _ = self.graph.nearest([index])
+        found = self.graph.before[index]
+        tables = any(found >> node.index & 1 and node.name in LOOKUPS and node.others for node in self.graph.nodes[: index + 1])
+        return not maps and not tables and any(found >> source & 1 for source in self.graph.trace.inputs)
+
+    def vectors(self) -> None:
+        """Gains, biases, tokens and tables that are added."""
+        for node in self.graph.maps():
+            if node.bias is not None and node.weight in self.roles:
+                self.set(node.bias, self.roles[str(node.weight)])
+        for node in self.graph.nodes:
+            for name in node.others:
+                if name in self.roles or name in self.uses:
+                    continue
+                weight = self.parameters[name]
+                if node.name in NORMS or weight.dim() <= 1 or weight.numel() == max(weight.shape):
+                    stacked = node.name in ("cat", "expand", "stack")
+                    self.set(name, "class-token" if stacked else self.bias(node, name))
+                elif node.name in ("add", "add_"):
+                    self.set(name, "position")
+                elif node.name in ("cat", "expand", "stack"):
+                    self.set(name, "class-token")
+
+    def bias(self, node: Node, name: str) -> str:
+        """A vector: the bias of the map before it, or part of a norm."""
+        if node.name in ("add", "add_") and name.endswith("bias"):
+            for parent in node.parents:
+                before = self.graph.nodes[parent]
+                while before.weight is None and before.name in PLAIN and len(before.parents) == 1:
+                    before = self.graph.nodes[before.parents[0]]
+                if before.weight in self.roles:
+                    return self.roles[str(before.weight)]
+        return "norm"
+
+
+class Roles(Mapping[str, "str | None"]):
+    """What each weight does, by name; None where that was not found and not set."""
+
+    def __init__(self, roles: dict[str, str | None], shapes: dict[str, tuple[int, ...]], blocks: dict[str, int | None]) -> None:
+        self._roles, self.shapes, self.blocks = roles, shapes, blocks
+
+    def __getitem__(self, name: str) -> str | None:
+        return self._roles[name]
+
+    def __iter__(self) -> Any:
+        return iter(self._roles)
+
+    def __len__(self) -> int:
+        return len(self._roles)
+
+    @property
+    def unplaced(self) -> list[str]:
+        """Matrices whose role is not known; proxies that need it refuse."""
+        return [name for name, role in self._roles.items() if role is None]
+
+    def _rows(self) -> list[list[object]]:
+        return [
+            [name, role or "not found", "" if self.blocks[name] is None else self.blocks[name], "x".join(map(str, self.shapes[name]))]
+            for name, role in self._roles.items()
+        ]
+
+    def __repr__(self) -> str:
+        rows = [["weight", "role", "block", "shape"], *self._rows()]
+        widths = [max(len(str(row[column])) for row in rows) for column in range(4)]
+        return "\n".join("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+    def _repr_html_(self) -> str:
+        from foretell._display import table
+
+        return table(["weight", "role", "block", "shape"], self._rows())
+
+
+def overridden(found: dict[str, str], names: list[str], roles: Mapping[str, str] | None) -> dict[str, str]:
+    """Roles with those that the user sets by regular expressions."""
+    known = role_names()
+    result = dict(found)
+    for pattern, role in (roles or {}).items():
+        if role not in known:
+            import difflib
+
+            near = difflib.get_close_matches(role, known, 1)
+            hint = f" (did you mean '{near[0]}'?)" if near else ""
+            raise UnknownNameError(f"unknown role '{role}'{hint}; known: {', '.join(known)}")
+        try:
+            chosen = [name for name in names if re.search(pattern, name)]
+        except re.error as error:
+            raise OptionError(f"roles: '{pattern}' is not a regular expression: {error}") from error
+        if not chosen:
+            raise OptionError(f"roles: '{pattern}' matches no weight")
+        result.update(dict.fromkeys(chosen, role))
+    return result
+
+
+def numbered(model: torch.nn.Module, roles: dict[str, str], order: list[str]) -> tuple[dict[str, int | None], list[str]]:
+    """The block of each weight, and the module of each block in the order of execution."""
+    modules = dict(model.named_modules())
+
+    def prefixes(name: str) -> list[str]:
+        parts = name.split(".")
+        found = []
+        for end in range(1, len(parts)):
+            parent = modules.get(".".join(parts[: end - 1]))
+            if parts[end - 1].isdigit() and isinstance(parent, (torch.nn.ModuleList, torch.nn.Sequential)):
+                found.append(".".join(parts[:end]))
+        return found
+
+    inside: dict[str, set[str]] = {}
+    for name, role in roles.items():
+        for prefix in prefixes(name):
+            inside.setdefault(prefix, set()).add(role)
+    whole = {prefix for prefix, held in inside.items() if {"attention-out", "ffn-out"} <= held}
+    some = {prefix for prefix, held in inside.items() if held & {"attention-out", "ffn-out"}}
+    home: dict[str, str | None] = {}
+    for name in [*order, *(name for name in model.state_dict() if name not in order)]:
+        own = prefixes(name)
+        deep = [prefix for prefix in own if prefix in whole] or [prefix for prefix in own if prefix in some]
+        home[name] = deep[-1] if deep else None
+    blocks: list[str] = []
+    for name in order:
+        prefix = home.get(name)
+        if prefix is not None and prefix not in blocks:
+            blocks.append(prefix)
+    places = {prefix: place for place, prefix in enumerate(blocks)}
+    return {name: places.get(prefix) if prefix is not None else None for name, prefix in home.items()}, blocks
