@@ -7,7 +7,7 @@ use crate::work::quietly;
 use foretell::architecture::{Block, Form, Init, NetworkKind, Role, Tensor};
 use foretell::error::{Error, Result};
 use foretell::network::{Layout, Mark, Weights};
-use foretell::probe::{self, AnyWeights, KeptValue, Layers, Numbers, Pass, PassResult};
+use foretell::probe::{self, AnyWeights, KeptValue, Layers, Numbers, Pass, PassResult, Signal};
 use foretell::proxy::{Request, Score};
 use foretell::score::{Foreign, score_foreign};
 use foretell::seed::Seed;
@@ -63,7 +63,7 @@ enum FormWord {
 }
 
 /// The words for roles, which tables and `roles=` use.
-const ROLES: [(&str, Role); 19] = [
+const ROLES: [(&str, Role); 21] = [
     ("embedding", Role::Embedding),
     ("embedding-projection", Role::EmbeddingProjection),
     ("patch-embedding", Role::PatchEmbedding),
@@ -79,6 +79,8 @@ const ROLES: [(&str, Role); 19] = [
     ("ffn-in", Role::FfnIn),
     ("ffn-gate", Role::FfnGate),
     ("ffn-out", Role::FfnOut),
+    ("ffn-convolution", Role::FfnConvolution),
+    ("attention-convolution", Role::AttentionConvolution),
     ("pooling", Role::Pooling),
     ("cell", Role::CellLinear),
     ("norm", Role::Norm),
@@ -140,6 +142,8 @@ pub struct Module {
     requests: Vec<Request>,
     passes: Vec<Pass>,
     results: Vec<Result<PassResult, String>>,
+    /// Signals that a pass could not keep, and why.
+    missing: Vec<(usize, Signal, String)>,
     /// Numbers of all tensors in single and in double precision.
     single: Option<Vec<f32>>,
     double: Option<Vec<f64>>,
@@ -262,6 +266,13 @@ impl Module {
         self.results[pass] = Err(reason);
     }
 
+    /// Says why a signal was not kept by a pass that was run.
+    fn lacks(&mut self, pass: usize, signal: &Bound<'_, PyAny>, reason: String) -> PyResult<()> {
+        let read = serde_json::from_value(from_python(signal)?).map_err(|e| Error::parse("signal", e.to_string()));
+        self.missing.push((pass, read.or_raise(signal.py())?, reason));
+        Ok(())
+    }
+
     /// The scores, an entry per proxy.
     fn score<'py>(&mut self, py: Python<'py>, terms: bool, threads: Option<usize>) -> PyResult<Bound<'py, PyDict>> {
         let entries = quietly(py, threads, |_| Ok(self.entries(terms)))?;
@@ -297,7 +308,7 @@ impl Module {
         };
         let passes = probe::union(requests.iter().flat_map(|request| request.needs(&subject)));
         let results = passes.iter().map(|_| Ok(PassResult::default())).collect();
-        Ok(Module { subject, unplaced, requests, passes, results, single: None, double: None })
+        Ok(Module { subject, unplaced, requests, passes, results, missing: Vec::new(), single: None, double: None })
     }
 
     fn len(&self) -> usize {
@@ -331,7 +342,11 @@ impl Module {
             let why = |need: &Pass| {
                 let served = seen.iter().any(|(run, _)| run.serves(need));
                 let reason = refused.iter().find(|(run, _)| run.serves(need)).map(|(_, reason)| reason.clone());
-                if served { None } else { reason }
+                let lacks = |(pass, signal, _): &&(usize, Signal, String)| {
+                    self.passes[*pass].serves(need) && need.keep.contains(signal)
+                };
+                let lacking = self.missing.iter().find(lacks).map(|(_, _, reason)| reason.clone());
+                if served { lacking } else { reason }
             };
             needs.iter().find_map(why)
         };
@@ -345,6 +360,10 @@ impl Module {
             }
             rounds.push(self.round(&seen, &able));
         }
+        for place in &self.unplaced {
+            self.subject.tensors[*place].role = GUESSES[0];
+        }
+        let drawn = self.needs_draws(&seen, &able, &rounds[0]);
         let mut rounds: Vec<_> = rounds.into_iter().map(Vec::into_iter).collect();
         let mut entries = Vec::new();
         for (place, request) in self.requests.iter().enumerate() {
@@ -353,12 +372,37 @@ impl Module {
                 None => {
                     let found: Vec<Result<Score>> =
                         rounds.iter_mut().map(|round| round.next().expect("every request is scored")).collect();
-                    self.entry(request, &found, terms)
+                    match drawn.contains(&place) {
+                        true => failed(&unknown_draw(request)),
+                        false => self.entry(request, &found, terms),
+                    }
                 }
             };
             entries.push((request.label().to_owned(), entry));
         }
         entries
+    }
+
+    /// Requests whose score changes with the distribution that weights are drawn from, which a module does not say.
+    fn needs_draws(
+        &mut self,
+        seen: &[(Pass, Result<PassResult>)],
+        able: &[usize],
+        first: &[Result<Score>],
+    ) -> Vec<usize> {
+        // Who runs the network looks at its weights themselves.
+        let still: Vec<usize> = able.iter().copied().filter(|place| !self.requests[*place].about().runs()).collect();
+        let before = self.subject.tensors.clone();
+        for tensor in self.subject.tensors.iter_mut().filter(|tensor| tensor.init != Init::Ones) {
+            tensor.init = Init::Normal(1.0);
+        }
+        let other = self.round(seen, &still);
+        self.subject.tensors = before;
+        let differs = |(place, score): (&usize, &Result<Score>)| {
+            let at = able.iter().position(|known| known == place)?;
+            (bits(score) != bits(&first[at])).then_some(*place)
+        };
+        still.iter().zip(&other).filter_map(differs).collect()
     }
 
     /// All scores with the roles as they are set now.
@@ -376,10 +420,6 @@ impl Module {
 
     /// The score that all guesses agree on, or why there is none.
     fn entry(&self, request: &Request, found: &[Result<Score>], terms: bool) -> Value {
-        let bits = |score: &Result<Score>| match score {
-            Ok(score) => Ok((score.value.to_bits(), score.parts.iter().map(|x| x.to_bits()).collect::<Vec<_>>())),
-            Err(error) => Err(error.to_string()),
-        };
         if found.iter().any(|score| bits(score) != bits(&found[0])) {
             let names: Vec<String> = self.unplaced.iter().map(|place| self.subject.tensors[*place].name()).collect();
             let (count, shown) = (names.len(), names.iter().take(5).cloned().collect::<Vec<_>>().join(", "));
@@ -395,6 +435,19 @@ impl Module {
             Err(error) => failed(error),
         }
     }
+}
+
+/// What two scores are compared by.
+fn bits(score: &Result<Score>) -> Result<(u64, Vec<u64>), String> {
+    match score {
+        Ok(score) => Ok((score.value.to_bits(), score.parts.iter().map(|x| x.to_bits()).collect())),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn unknown_draw(request: &Request) -> Error {
+    let reason = "it looks at the distribution that weights are drawn from, which a module does not say".to_owned();
+    Error::NotDefined { proxy: request.about().name, reason }
 }
 
 fn failed(error: &Error) -> Value {

@@ -218,10 +218,23 @@ class Runner:
                 stack.callback(handle.remove)
 
     def ones_for_words(self, model: torch.nn.Module, stack: contextlib.ExitStack) -> None:
-        tables = [name for name, role in self.subject.found.items() if role == "embedding"]
-        owners = {name.rpartition(".")[0] for name in tables}
+        tables = [name for name, role in self.subject.found.items() if role == "embedding" and self.subject.parameters[name].dim() > 1]
         names = dict(model.named_modules())
-        if len(owners) != 1 or not isinstance(names[next(iter(owners))], torch.nn.Embedding):
+        own = {"embedding", "embedding-projection"}
+
+        def pure(path: str) -> bool:
+            inside = [name for name, _ in names[path].named_parameters(prefix=path)]
+            return bool(path) and all(self.subject.found.get(name) in own for name in inside)
+
+        owners = set()
+        for table in tables:
+            # The whole of an embedding that is made of several tables.
+            path = table.rpartition(".")[0]
+            parent = path.rpartition(".")[0]
+            while pure(parent):
+                path, parent = parent, parent.rpartition(".")[0]
+            owners.add(path)
+        if len(owners) != 1 or "" in owners:
             raise Unable("it replaces what the table of words gives by ones, and there is not one module that looks words up")
         handle = names[owners.pop()].register_forward_hook(lambda _, __, given: torch.ones_like(given))
         stack.callback(handle.remove)
@@ -275,9 +288,13 @@ class Runner:
 
     def plain(self, place: int, wanted: dict[str, Any], model: torch.nn.Module, fed: Fed, derivative: str) -> dict[str, Any]:
         """A pass over the batch that keeps values, and differentiates by these or by weights."""
-        keep = set(wanted["keep"])
-        if keep & {"hidden", "hidden-gradients"}:
-            raise Unable("it looks at states of recurrent cells, which torch models do not mark")
+        keep = set()
+        for signal in wanted["keep"]:
+            why = self.unable(signal, model)
+            if why is None:
+                keep.add(signal)
+            else:
+                self.native.lacks(place, signal, why)
         with contextlib.ExitStack() as stack:
             seen = self.hooked(model, fed, keep, stack)
             watch = self.watched(keep, stack)
@@ -296,11 +313,27 @@ class Runner:
             self.backward(place, model, loss, derivative == "weights", seen)
         return {"batch": fed.size, "loss": None if loss is None else float(loss.detach())}
 
+    def unable(self, signal: str, model: torch.nn.Module) -> str | None:
+        """Why a signal cannot be kept."""
+        if signal in ("hidden", "hidden-gradients"):
+            return "it looks at states of recurrent cells, which torch models do not mark"
+        if signal in ("activations", "pre-activations") and not self.whole:
+            return "it looks at an activation function, and that of this model is written as several operations"
+        if signal in ("blocks", "block-gradients") and not self.subject.blocks:
+            return "it looks at blocks, and none were found"
+        if signal == "input-gradient" and not self.subject.blocks and not self.subject.fed.main.is_floating_point():
+            return "it looks at what enters the first block, and none was found"
+        if signal in ("inputs", "outputs", "input-gradients", "output-gradients"):
+            owners = self.subject.owners()
+            maps = [entry for entry in self.subject.entries if entry["form"] != "vector"]
+            loose = [str(entry["name"]) for entry in maps if entry["part"] is not None or entry["name"] not in owners]
+            if loose:
+                return f"it looks at what enters and leaves {loose[0]}, which no module of its own applies"
+        return None
+
     def watched(self, keep: set[str], stack: contextlib.ExitStack) -> Watch | None:
         if not keep & {"attention", "activations", "pre-activations"}:
             return None
-        if keep & {"activations", "pre-activations"} and not self.whole:
-            raise Unable("its activation function is written as several operations")
         return stack.enter_context(Watch(self.soft, self.act))
 
     def hooked(self, model: torch.nn.Module, fed: Fed, keep: set[str], stack: contextlib.ExitStack) -> list[tuple[Any, torch.Tensor, bool]]:
@@ -318,9 +351,6 @@ class Runner:
             entry = self.subject.entries[place]
             dense = entry["form"] != "vector"
             if dense and wants:
-                if name not in owners:
-                    raise Unable(f"it looks at what enters and leaves {name}, which no module of its own applies")
-
                 def mark(_: Any, given: Any, made: Any, place: int = place) -> None:
                     if keep & {"inputs", "input-gradients"}:
                         seen.append(({"input": place}, given[0], vision))
@@ -338,8 +368,6 @@ class Runner:
 
     def hook_blocks(self, model: torch.nn.Module, keep: set[str], seen: list[Any], stack: contextlib.ExitStack) -> None:
         names = dict(model.named_modules())
-        if not self.subject.blocks:
-            raise Unable("it looks at blocks, and none were found")
         for place, name in enumerate(self.subject.blocks):
             if "block-gradients" in keep:
 
@@ -364,8 +392,6 @@ class Runner:
             fed.main.requires_grad_(True)
             seen.append(("embedded", fed.main, False))
             return
-        if not self.subject.blocks:
-            raise Unable("it looks at what enters the first block, and none was found")
 
         def mark(_: Any, given: Any) -> Any:
             if not given or not isinstance(given[0], torch.Tensor):

@@ -12,6 +12,8 @@ from foretell._native import role_names
 from foretell.errors import OptionError, UnknownNameError
 from foretell.torch._trace import ACTIVATIONS, LOOKUPS, NORMS, PLAIN, SOFTMAX, Node, Trace
 
+# What may be done to ids before words are looked up by them.
+PICKS = (PLAIN - {"zeros_like", "new_zeros", "mul", "add"}) | {"ge", "lt", "gt", "le", "ne", "eq", "bitwise_and", "logical_and"}
 DENSE = ("query", "key", "value", "query-key-value", "key-value", "attention-out", "ffn-in", "ffn-gate", "ffn-out")
 
 
@@ -21,6 +23,8 @@ class Graph:
     def __init__(self, trace: Trace) -> None:
         self.trace, self.nodes = trace, trace.nodes
         self.children: list[list[int]] = [[] for _ in self.nodes]
+        # Convolutions of each channel alone, which may stand inside a feed-forward layer.
+        self.depthwise: set[int] = set()
         self.before: list[int] = []
         for node in self.nodes:
             reach = 1 << node.index
@@ -40,7 +44,7 @@ class Graph:
         seen, stack = set(start), list(start)
         while stack:
             node = self.nodes[stack.pop()]
-            if node.weight is not None:
+            if node.weight is not None and node.index not in self.depthwise:
                 maps[node.index] = node
                 continue
             if node.left and node.right:
@@ -60,10 +64,10 @@ class Graph:
         seen, stack = set(start), list(start)
         while stack:
             node = self.nodes[stack.pop()]
-            if node.weight is not None:
+            if node.weight is not None and node.index not in self.depthwise:
                 maps.append(node)
                 continue
-            if node.name not in PLAIN | ACTIVATIONS | NORMS:
+            if node.index not in self.depthwise and node.name not in PLAIN | ACTIVATIONS | NORMS:
                 return None
             # Weights on the way: gains and biases are plain, tables are not.
             passed.append(node)
@@ -92,19 +96,9 @@ class Graph:
                     stack.append(child)
         return False
 
-    def ends(self, node: Node) -> bool:
-        """Whether what a map gives reaches an output without passing another map."""
-        seen, stack = {node.index}, [node.index]
-        ends = set(self.trace.outputs)
-        while stack:
-            at = stack.pop()
-            if at in ends:
-                return True
-            for child in self.children[at]:
-                if child not in seen and self.nodes[child].weight is None:
-                    seen.add(child)
-                    stack.append(child)
-        return False
+    def reaches_output(self, node: Node) -> bool:
+        """Whether an output comes from a map."""
+        return any(self.before[output] >> node.index & 1 for output in self.trace.outputs)
 
     def is_trunk(self, node: Node) -> bool:
         """Whether every way from an input to an output passes a map."""
@@ -135,6 +129,9 @@ class Finder:
         self.activations: list[tuple[int, str]] = []
         for node in self.graph.maps():
             self.uses.setdefault(str(node.weight), []).append(node)
+            weight = self.parameters[str(node.weight)]
+            if node.name == "convolution" and weight.dim() > 2 and weight.shape[1] == 1 < weight.shape[0]:
+                self.graph.depthwise.add(node.index)
 
     def set(self, name: str | None, role: str) -> None:
         if name is not None:
@@ -153,22 +150,25 @@ class Finder:
         """Tables: words are looked up by the input itself, all others by places."""
         for node in self.graph.nodes:
             if node.name in LOOKUPS and node.others:
-                index = [parent for parent in node.parents]
-                moved = index and all(self.moved(parent) for parent in index)
+                words = bool(node.parents) and self.moved(node.parents)
                 for name in node.others:
                     if self.parameters[name].dim() >= 2:
-                        self.set(name, "embedding" if moved else "position")
+                        self.set(name, "embedding" if words else "position")
 
-    def moved(self, index: int) -> bool:
-        """Whether a value is the input, moved but not computed with."""
-        seen = 0
-        while True:
-            node = self.graph.nodes[index]
-            if index in self.graph.trace.inputs:
-                return True
-            if node.name not in PLAIN or len(node.parents) != 1 or seen > 50:
+    def moved(self, start: list[int]) -> bool:
+        """Whether values are inputs that were moved, shifted and picked, but not computed with."""
+        seen, stack, found = set(start), list(start), False
+        while stack:
+            node = self.graph.nodes[stack.pop()]
+            if node.index in self.graph.trace.inputs:
+                found = True
+            elif node.name not in PICKS or not node.parents:
                 return False
-            index, seen = node.parents[0], seen + 1
+            for parent in node.parents:
+                if parent not in seen:
+                    seen.add(parent)
+                    stack.append(parent)
+        return found
 
     def attentions(self) -> None:
         """Queries, keys and values: softmax of a product of data with data, times data."""
@@ -255,7 +255,13 @@ class Finder:
         """Whether an operation adds something that attention did not give: the residual stream."""
         if found.name not in ("add", "add_") or len(found.parents) < 2:
             return False
-        return any(not self.graph.before[parent] >> node.index & 1 for parent in found.parents)
+        for parent in found.parents:
+            if not self.graph.before[parent] >> node.index & 1:
+                roles = {self.roles.get(str(before.weight)) for before in self.graph.nearest([parent])[0]}
+                # Values may be added beside attention.
+                if not roles or not roles <= {"query", "key", "value", "query-key-value", "key-value"}:
+                    return True
+        return False
 
     def feed_forwards(self) -> None:
         """Two maps with nothing but an activation between them, beside a residual connection."""
@@ -279,6 +285,9 @@ class Finder:
             for first in before:
                 self.set(str(first.weight), "ffn-gate" if first.index in gates else "ffn-in")
             self.set(name, "ffn-out")
+            for step in passed:
+                if step.index in self.graph.depthwise:
+                    self.set(step.weight, "ffn-convolution")
             act = min(acts, key=lambda step: step.index)
             self.activations.append((act.index, str(before[0].weight)))
 
@@ -310,18 +319,93 @@ class Finder:
         """Where data enters and leaves, and where its shape changes on the way."""
         words = {size for name, role in self.roles.items() if role == "embedding" for size in self.parameters[name].shape[:1]}
         self.vocabulary: set[str] = set()
-        for node in self.graph.maps():
+        maps = self.graph.maps()
+        for node in reversed(maps):
             name = str(node.weight)
-            if name in self.roles:
-                continue
-            if node.data and self.is_input(node.data[0]):
-                self.set(name, "patch-embedding")
-            elif self.graph.ends(node):
+            after = {self.roles.get(str(found.weight)) for found in self.after(node)}
+            last = not after or after == {"head"} and not (node.data and self.graph.joins(node, node.data[0]))
+            if name not in self.roles and last and self.graph.reaches_output(node):
                 self.set(name, "head")
                 if node.shape and node.shape[-1] in words:
                     self.vocabulary.add(name)
+        for node in maps:
+            name = str(node.weight)
+            if name in self.roles or not node.data:
+                continue
+            before = {self.roles.get(str(found.weight)) for found in self.ancestors(node)}
+            if self.is_input(node.data[0]):
+                self.set(name, "patch-embedding")
+            elif not before and self.plain_after(node):
+                self.set(name, "embedding-projection")
             elif self.graph.is_trunk(node):
-                self.set(name, "pooling")
+                self.set(name, "patch-embedding" if before == {"patch-embedding"} else "pooling")
+        self.shrinking()
+        self.between_blocks()
+
+    def ancestors(self, node: Node) -> list[Node]:
+        """All maps that a map comes after."""
+        reach = self.graph.before[node.index]
+        return [found for found in self.graph.maps() if found.index != node.index and reach >> found.index & 1]
+
+    def shrinking(self) -> None:
+        """Convolutions that shrink what keys and values are made of."""
+        for node in reversed(self.graph.maps()):
+            name = str(node.weight)
+            if name not in self.roles and node.index in self.graph.depthwise and node.data:
+                # Convolutions that add locality to values.
+                before = {self.roles.get(str(found.weight)) for found in self.graph.nearest(node.data)[0]}
+                if before and before <= {"value", "key-value", "query-key-value"}:
+                    self.set(name, "attention-convolution")
+            if name not in self.roles and node.name == "convolution":
+                after = {self.roles.get(str(found.weight)) for found in self.after(node)}
+                if after and after <= {"key", "value", "key-value", "attention-convolution"}:
+                    self.set(name, "attention-convolution")
+
+    def after(self, node: Node) -> list[Node]:
+        """The next maps that read what a map gives."""
+        seen, stack, found = {node.index}, [node.index], []
+        while stack:
+            for child in self.graph.children[stack.pop()]:
+                if child not in seen:
+                    seen.add(child)
+                    if self.graph.nodes[child].weight is None:
+                        stack.append(child)
+                    else:
+                        found.append(self.graph.nodes[child])
+        return found
+
+    def between_blocks(self) -> None:
+        """Maps without a residual connection around them, between maps whose roles are known: they change the shape of the
+        stream. Nothing but plain operations may follow until the next map."""
+        free = [node for node in self.graph.maps() if str(node.weight) not in self.roles and node.data]
+        free = [node for node in free if not self.graph.joins(node, node.data[0]) and self.plain_after(node)]
+        # Several of them may stand side by side, or be reached past each other.
+        known = {str(node.weight): "pooling" for node in free} | self.roles
+        for node in free:
+            before = {known.get(str(found.weight)) for found in self.graph.nearest(node.data)[0]}
+            after = {known.get(str(found.weight)) for found in self.after(node)}
+            blocks = any(role in DENSE for role in after)
+            if before and None not in before | after and blocks:
+                self.set(str(node.weight), "pooling")
+
+    def plain_after(self, node: Node) -> bool:
+        """Whether what a map gives is only moved, normed and added to until the next maps."""
+        seen, stack = {node.index}, [node.index]
+        while stack:
+            for child in self.graph.children[stack.pop()]:
+                found = self.graph.nodes[child]
+                if child in seen or found.weight is not None:
+                    continue
+                if found.name not in PLAIN | NORMS | {"mean"}:
+                    return False
+                if found.name in ("add", "add_") and len(found.parents) > 1:
+                    # What is added must come from here: a block around which the stream flows on.
+                    if all(self.graph.before[parent] >> node.index & 1 for parent in found.parents):
+                        continue
+                    return False
+                seen.add(child)
+                stack.append(child)
+        return True
 
     def is_input(self, index: int) -> bool:
         """Whether a value is an input of numbers, moved or normed but not computed with by weights."""
@@ -334,7 +418,9 @@ class Finder:
         """Gains, biases, tokens and tables that are added."""
         for node in self.graph.maps():
             if node.bias is not None and node.weight in self.roles:
-                self.set(node.bias, self.roles[str(node.weight)])
+                role = self.roles[str(node.weight)]
+                # A table of words that scores words too: its bias is the head's.
+                self.set(node.bias, "head" if role == "embedding" else role)
         for node in self.graph.nodes:
             for name in node.others:
                 if name in self.roles or name in self.uses:
@@ -436,7 +522,7 @@ def numbered(model: torch.nn.Module, roles: dict[str, str], order: list[str]) ->
         for prefix in prefixes(name):
             inside.setdefault(prefix, set()).add(role)
     whole = {prefix for prefix, held in inside.items() if {"attention-out", "ffn-out"} <= held}
-    some = {prefix for prefix, held in inside.items() if held & {"attention-out", "ffn-out"}}
+    some = {prefix for prefix, held in inside.items() if held & {"attention-out", "ffn-out", "cell"}}
     home: dict[str, str | None] = {}
     for name in [*order, *(name for name in model.state_dict() if name not in order)]:
         own = prefixes(name)

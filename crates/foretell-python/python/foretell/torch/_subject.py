@@ -151,7 +151,7 @@ class Subject:
         weight, role = self.parameters[name], self.found.get(name)
         base = {"role": role, "block": self.places.get(name), "ones": bool((weight == 1).all())}
         shape = list(weight.shape) or [1]
-        vector = name not in self.maps or role in ("embedding", "embedding-projection") or name in self.finder.vocabulary
+        vector = name not in self.maps or role == "embedding" or name in self.finder.vocabulary
         if vector:
             if role is None and name not in self.maps:
                 base["role"] = "norm"
@@ -195,7 +195,7 @@ class Subject:
         blocks: list[tuple[int, int | None]] = []
         heads = {self.places.get(query): count for _, query, count in self.finder.attention}
         for place in range(len(self.blocks)):
-            outs = [name for name, role in self.found.items() if role in ("attention-out", "ffn-out") and self.places.get(name) == place]
+            outs = [name for name, role in self.found.items() if role in ("attention-out", "ffn-out", "cell") and name in self.maps and self.places.get(name) == place]
             node = self.finder.uses[outs[0]][0] if outs else None
             blocks.append((node.shape[-1] if node is not None and node.shape else 1, heads.get(place)))
         dropout = any(isinstance(part, torch.nn.modules.dropout._DropoutNd) and part.p > 0 for part in self.model.modules())
@@ -212,5 +212,5 @@ class Subject:
     def _tokens(self) -> int:
         soft = [self.finder.graph.nodes[index].shape for index, _, _ in self.finder.attention]
         if soft:
-            return int(soft[0][-1])
+            return int(soft[0][-2])
         return int(self.fed.main.shape[1]) if not self.fed.main.is_floating_point() and self.fed.main.dim() > 1 else 1
