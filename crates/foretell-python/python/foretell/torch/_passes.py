@@ -406,6 +406,9 @@ class Runner:
     def matrix(self, mark: Any, value: torch.Tensor, image: bool) -> torch.Tensor:
         if mark == "embedded" and self.subject.fed.main.is_floating_point():
             return value.reshape(value.shape[0], -1)
+        if self.subject.kind == "recurrent" and value.dim() == 3:
+            # Cells list their rows step after step.
+            value = value.transpose(0, 1)
         return rows(value, image)
 
     def hand(self, place: int, mark: Any, value: torch.Tensor, gradient: bool, image: bool) -> None:

@@ -14,6 +14,8 @@ from foretell.torch._trace import ACTIVATIONS, LOOKUPS, NORMS, PLAIN, SOFTMAX, N
 
 # What may be done to ids before words are looked up by them.
 PICKS = (PLAIN - {"zeros_like", "new_zeros", "mul", "add"}) | {"ge", "lt", "gt", "le", "ne", "eq", "bitwise_and", "logical_and"}
+VIEWS = {"view", "_unsafe_view", "reshape", "transpose", "permute", "expand", "unsqueeze", "squeeze", "clone", "contiguous", "t",
+         "alias", "detach", "_to_copy"}
 DENSE = ("query", "key", "value", "query-key-value", "key-value", "attention-out", "ffn-in", "ffn-gate", "ffn-out")
 
 
@@ -277,7 +279,8 @@ class Finder:
             names = {str(first.weight) for first in before}
             free = all(first not in self.roles or self.roles[first].startswith("ffn") for first in names)
             dense = all(self.is_dense(first) for first in before)
-            if not acts or not free or not dense or name in names:
+            sources = {self.root(first.data[0]) for first in before if first.data}
+            if not acts or not free or not dense or name in names or len(sources) != 1:
                 continue
             if not all(first.data and self.graph.joins(node, first.data[0]) for first in before):
                 continue
@@ -290,6 +293,13 @@ class Finder:
                     self.set(step.weight, "ffn-convolution")
             act = min(acts, key=lambda step: step.index)
             self.activations.append((act.index, str(before[0].weight)))
+
+    def root(self, index: int) -> int:
+        """The value that a value is a view of."""
+        node = self.graph.nodes[index]
+        while node.weight is None and node.name in VIEWS and len(node.parents) == 1:
+            node = self.graph.nodes[node.parents[0]]
+        return node.index
 
     def gates(self, before: list[Node], acts: list[Node], passed: list[Node]) -> set[int]:
         """Of several maps, those whose values pass the activation, if others do not."""
@@ -323,7 +333,10 @@ class Finder:
         for node in reversed(maps):
             name = str(node.weight)
             after = {self.roles.get(str(found.weight)) for found in self.after(node)}
-            last = not after or after == {"head"} and not (node.data and self.graph.joins(node, node.data[0]))
+            flat = node.name != "convolution" or all(size == 1 for size in node.shape[2:])
+            # Maps after the last block; a table of words may score words at the end.
+            joins = bool(node.data) and self.graph.joins(node, node.data[0])
+            last = not after or after <= {"head", "embedding"} and flat and not joins
             if name not in self.roles and last and self.graph.reaches_output(node):
                 self.set(name, "head")
                 if node.shape and node.shape[-1] in words:
@@ -337,8 +350,8 @@ class Finder:
                 self.set(name, "patch-embedding")
             elif not before and self.plain_after(node):
                 self.set(name, "embedding-projection")
-            elif self.graph.is_trunk(node):
-                self.set(name, "patch-embedding" if before == {"patch-embedding"} else "pooling")
+            elif before == {"patch-embedding"} and self.plain_after(node) and self.graph.is_trunk(node):
+                self.set(name, "patch-embedding")
         self.shrinking()
         self.between_blocks()
 
@@ -385,8 +398,12 @@ class Finder:
             before = {known.get(str(found.weight)) for found in self.graph.nearest(node.data)[0]}
             after = {known.get(str(found.weight)) for found in self.after(node)}
             blocks = any(role in DENSE for role in after)
-            if before and None not in before | after and blocks:
+            if before and None not in before | after and blocks and self.reshapes(node):
                 self.set(str(node.weight), "pooling")
+
+    def reshapes(self, node: Node) -> bool:
+        """Whether a map changes how many features or how many places there are."""
+        return sorted(node.shape) != sorted(self.graph.nodes[node.data[0]].shape)
 
     def plain_after(self, node: Node) -> bool:
         """Whether what a map gives is only moved, normed and added to until the next maps."""

@@ -127,6 +127,12 @@ class Subject:
         order = [str(node.weight) for node in finder.graph.maps()]
         self.places, self.blocks = numbered(model, self.found, list(dict.fromkeys(order)))
         self.maps = set(order)
+        # Matrices that this batch did not reach, such as those of an expert that no token chose.
+        read = self.maps | {name for node in traced.nodes for name in node.others}
+        self.unseen = {
+            name for name, weight in self.parameters.items()
+            if name not in read and name not in self.found and weight.dim() >= 2 and weight.numel() > max(weight.shape)
+        }
         self.entries = [entry for name in self.parameters for entry in self._entries(name)]
 
     def placed(self, fed: Fed) -> Fed:
@@ -151,6 +157,12 @@ class Subject:
         weight, role = self.parameters[name], self.found.get(name)
         base = {"role": role, "block": self.places.get(name), "ones": bool((weight == 1).all())}
         shape = list(weight.shape) or [1]
+        if name in self.unseen:
+            form = "convolution" if weight.dim() > 3 else "linear"
+            parts = range(shape[0]) if weight.dim() == 3 else [None]
+            rest = shape[1:] if weight.dim() == 3 else shape
+            return [{"name": name if part is None else f"{name}.{part}", "part": part, "form": form, "shape": rest, **base}
+                    for part in parts]
         vector = name not in self.maps or role == "embedding" or name in self.finder.vocabulary
         if vector:
             if role is None and name not in self.maps:
@@ -184,8 +196,8 @@ class Subject:
 
     def roles(self) -> Roles:
         """The table of roles: matrices and tables, biases and gains left out."""
-        shown = {name: weight for name, weight in self.parameters.items() if weight.dim() >= 2 or name in self.maps}
-        # Broadcast tokens and gains are no matrices.
+        kept = self.maps | self.unseen
+        shown = {name: weight for name, weight in self.parameters.items() if name in kept or weight.dim() >= 2 and name in self.found}
         roles = {name: self.found.get(name) for name in shown}
         shapes = {name: tuple(weight.shape) for name, weight in shown.items()}
         return Roles(roles, shapes, {name: self.places.get(name) for name in shown})
