@@ -4,6 +4,7 @@ import torch
 
 IDS = torch.arange(16).view(2, 8) % 30 + 2
 LARGE = torch.linspace(-1, 1, 3 * 224 * 224).view(1, 3, 224, 224)
+MEDIUM = torch.linspace(-1, 1, 2 * 3 * 64 * 64).view(2, 3, 64, 64)
 IMAGES = torch.linspace(-1, 1, 2 * 3 * 32 * 32).view(2, 3, 32, 32)
 
 
@@ -97,10 +98,10 @@ MODELS = {
                           num_heads=(2, 4)), IMAGES),
     "mixer": (lambda: mixer(), IMAGES),
     "convnext": (lambda: timm("convnext_tiny", depths=(1, 1, 1, 1), dims=(8, 16, 16, 32)), IMAGES),
-    "resnet": (lambda: timm("resnet18"), IMAGES),
+    "resnet": (lambda: timm("resnet18", channels=(8, 8, 16, 16)), MEDIUM),
     "efficientformer": (lambda: timm("efficientformer_l1", depths=(1, 1, 1, 2), embed_dims=(8, 16, 16, 32)), LARGE),
-    "mobilenetv3": (lambda: timm("mobilenetv3_small_050"), IMAGES),
-    "mobilevit": (lambda: timm("mobilevit_xxs"), IMAGES),
+    "mobilenetv3": (lambda: timm("mobilenetv3_small_050"), MEDIUM),
+    "mobilevit": (lambda: timm("mobilevit_xxs"), MEDIUM),
     "pvt": (lambda: timm("pvt_v2_b0", depths=(1, 1, 1, 1)), IMAGES),
     # Modules of torch itself
     "nn-transformer": (lambda: torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(32, 4, 48, batch_first=True), 2).eval(),

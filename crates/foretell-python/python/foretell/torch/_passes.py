@@ -136,7 +136,7 @@ class Runner:
                 self.native.refuse(place, str(error))
             except torch.cuda.OutOfMemoryError:
                 raise
-            except (RuntimeError, NotImplementedError) as error:
+            except (RuntimeError, NotImplementedError, ValueError) as error:
                 self.native.refuse(place, f"torch could not run its pass: {error}")
 
     def one(self, place: int, wanted: dict[str, Any]) -> dict[str, Any]:

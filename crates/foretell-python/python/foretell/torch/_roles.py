@@ -402,8 +402,8 @@ class Finder:
                 self.set(str(node.weight), "pooling")
 
     def reshapes(self, node: Node) -> bool:
-        """Whether a map changes how many features or how many places there are."""
-        return sorted(node.shape) != sorted(self.graph.nodes[node.data[0]].shape)
+        """Whether a map is more than a convolution of each channel alone that keeps the shape: those belong to blocks."""
+        return node.index not in self.graph.depthwise or node.shape != self.graph.nodes[node.data[0]].shape
 
     def plain_after(self, node: Node) -> bool:
         """Whether what a map gives is only moved, normed and added to until the next maps."""
