@@ -10,7 +10,7 @@ maturin generate-stubs --quiet --out "$made"
 # What Rust returns as plain data has texts as keys.
 sed -E -e 's/\bdict(, |\)|:|\]| =|$)/dict[str, Any]\1/g' -e 's/tuple\[Any, tuple\]/tuple[Any, tuple[Any, ...]]/' \
     -e 's/\*\*fields\)/**fields: Any)/' -e 's/-> Any \| None:/-> int | None:/' \
-    -e 's/from types import CapsuleType/from typing_extensions import CapsuleType/' -e 's/a dict\[str, Any\],/a dict,/' \
+    -e 's/-> list:/-> list[dict[str, Any]]:/' -e 's/from types import CapsuleType/from typing_extensions import CapsuleType/' -e 's/a dict\[str, Any\],/a dict,/' \
     "$made/foretell/_native.pyi" > "$made/new.pyi"
 if [ "${1:-}" = --check ]; then
     diff -u "$stubs" "$made/new.pyi" || { echo "the type stubs are out of date: run crates/foretell-python/stubs.sh"; exit 1; }

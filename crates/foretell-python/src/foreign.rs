@@ -163,8 +163,8 @@ impl Module {
     }
 
     /// What a natural loss means for this kind of network.
-    fn natural<'py>(&self, py: Python<'py>, pass: usize) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &json!(probe::natural(self.passes[pass].loss, &self.subject)))
+    fn natural<'py>(&self, py: Python<'py>, run: usize) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &json!(probe::natural(self.passes[run].loss, &self.subject)))
     }
 
     /// Whether any proxy looks at weights.
@@ -201,12 +201,12 @@ impl Module {
     fn set_gradient(
         &mut self,
         py: Python<'_>,
-        pass: usize,
+        run: usize,
         tensor: usize,
         numbers: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let (length, range) = (self.len(), self.range(tensor));
-        let result = self.result(pass);
+        let result = self.result(run);
         match numbers.cast::<PyArray1<f32>>() {
             Ok(numbers) => {
                 let all = result.gradients.get_or_insert_with(|| Numbers::F32(vec![0.0; length]));
@@ -225,7 +225,7 @@ impl Module {
     fn keep(
         &mut self,
         py: Python<'_>,
-        pass: usize,
+        run: usize,
         mark: &Bound<'_, PyAny>,
         numbers: &Bound<'_, PyAny>,
         rows: usize,
@@ -240,36 +240,36 @@ impl Module {
         };
         let cols = numbers.len() / rows.max(1);
         let value = KeptValue::new(numbers, rows, cols).or_raise(py)?;
-        let result = self.result(pass);
+        let result = self.result(run);
         if gradient { result.value_gradients.push((mark, value)) } else { result.values.push((mark, value)) }
         Ok(())
     }
 
     /// Ends a pass that was run.
-    #[pyo3(signature = (pass, batch, seconds, loss = None, numbers = None, traces = None))]
+    #[pyo3(signature = (run, batch, seconds, loss = None, numbers = None, traces = None))]
     fn done(
         &mut self,
-        pass: usize,
+        run: usize,
         batch: usize,
         seconds: f64,
         loss: Option<f64>,
         numbers: Option<Vec<f64>>,
         traces: Option<Vec<Vec<f64>>>,
     ) {
-        let result = self.result(pass);
+        let result = self.result(run);
         (result.batch, result.seconds, result.loss) = (batch, seconds, loss);
         (result.numbers, result.traces) = (numbers.unwrap_or_default(), traces.unwrap_or_default());
     }
 
     /// Says why a pass was not run.
-    fn refuse(&mut self, pass: usize, reason: String) {
-        self.results[pass] = Err(reason);
+    fn refuse(&mut self, run: usize, reason: String) {
+        self.results[run] = Err(reason);
     }
 
     /// Says why a signal was not kept by a pass that was run.
-    fn lacks(&mut self, pass: usize, signal: &Bound<'_, PyAny>, reason: String) -> PyResult<()> {
+    fn lacks(&mut self, run: usize, signal: &Bound<'_, PyAny>, reason: String) -> PyResult<()> {
         let read = serde_json::from_value(from_python(signal)?).map_err(|e| Error::parse("signal", e.to_string()));
-        self.missing.push((pass, read.or_raise(signal.py())?, reason));
+        self.missing.push((run, read.or_raise(signal.py())?, reason));
         Ok(())
     }
 

@@ -2,13 +2,13 @@
 Bindings of the Rust library; use the package `foretell`.
 """
 
-from _typeshed import SupportsGetItem
+from _typeshed import Incomplete, SupportsGetItem
 from os import PathLike
 from pathlib import Path
 from typing_extensions import CapsuleType
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["__version__", "Architecture", "Candidate", "Context", "Predictor", "Space", "Study", "algorithms", "bench", "benchmarks", "main", "plan", "presets", "proxies", "rank", "register_proxy", "score", "search", "studies", "train", "verify"]
+__all__ = ["__version__", "Architecture", "Candidate", "Context", "Module", "Predictor", "Space", "Study", "algorithms", "bench", "benchmarks", "main", "plan", "presets", "proxies", "rank", "register_proxy", "role_names", "score", "search", "signs", "studies", "train", "verify"]
 
 __version__: Final[str]
 """
@@ -157,6 +157,57 @@ class Context:
     def sample(self, /) -> Architecture | None:
         """
         A random architecture.
+        """
+
+@final
+class Module:
+    """
+    A torch module whose passes Python runs; use `foretell.torch.score`.
+    """
+    def __new__(cls, /, described: dict[str, Any], proxies: SupportsGetItem[int, str]) -> Module: ...
+    def done(self, /, run: SupportsIndex, batch: SupportsIndex, seconds: SupportsFloat | SupportsIndex, loss: SupportsFloat | SupportsIndex | None = None, numbers: SupportsGetItem[int, SupportsFloat | SupportsIndex] | None = None, traces: SupportsGetItem[int, SupportsGetItem[int, SupportsFloat | SupportsIndex]] | None = None) -> None:
+        """
+        Ends a pass that was run.
+        """
+    def keep(self, /, run: SupportsIndex, mark: Any, numbers: Any, rows: SupportsIndex, gradient: bool) -> None:
+        """
+        Keeps a value of a pass, or its gradient: rows one after the other.
+        """
+    def lacks(self, /, run: SupportsIndex, signal: Any, reason: str) -> None:
+        """
+        Says why a signal was not kept by a pass that was run.
+        """
+    def natural(self, /, run: SupportsIndex) -> Any:
+        """
+        What a natural loss means for this kind of network.
+        """
+    def needs_weights(self, /) -> bool:
+        """
+        Whether any proxy looks at weights.
+        """
+    def passes(self, /) -> list[dict[str, Any]]:
+        """
+        The passes that the proxies need, as data.
+        """
+    def refuse(self, /, run: SupportsIndex, reason: str) -> None:
+        """
+        Says why a pass was not run.
+        """
+    def score(self, /, terms: bool, threads: SupportsIndex | None) -> dict[str, Any]:
+        """
+        The scores, an entry per proxy.
+        """
+    def select(self, /, layers: Any) -> list[int]:
+        """
+        The places of the tensors that a selection of layers holds.
+        """
+    def set_gradient(self, /, run: SupportsIndex, tensor: SupportsIndex, numbers: Any) -> None:
+        """
+        Sets the gradient of a tensor in a pass.
+        """
+    def set_weight(self, /, tensor: SupportsIndex, numbers: Any) -> None:
+        """
+        Sets the numbers of a tensor.
         """
 
 @final
@@ -414,6 +465,11 @@ def register_proxy(function: Any) -> str:
     Makes a function of an architecture a proxy of this process; how it is asked for.
     """
 
+def role_names() -> list[str]:
+    """
+    The words for roles.
+    """
+
 def score(architectures: SupportsGetItem[int, Any], options: dict[str, Any], progress: Any | None = None) -> list[dict[str, Any]]:
     """
     Scores architectures; see `foretell.score`.
@@ -422,6 +478,11 @@ def score(architectures: SupportsGetItem[int, Any], options: dict[str, Any], pro
 def search(space: Space, options: dict[str, Any], *, proxy: Any | None = None, searcher: Any | None = None, evaluate: Any | None = None, progress: Any | None = None) -> Study:
     """
     Searches a space; see `foretell.search`.
+    """
+
+def signs(seed: SupportsIndex, purpose: str, count: SupportsIndex) -> Incomplete:
+    """
+    Random signs of a stream: those that the engine draws with the same seed for the same purpose.
     """
 
 def studies(store: str | PathLike[str]) -> list[Study]:

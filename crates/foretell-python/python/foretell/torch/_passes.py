@@ -1,11 +1,14 @@
 """Runs passes by torch: what the native half asks for as data, and what it is handed back."""
 
+# torch has few annotations.
+# mypy: disable-error-code="no-untyped-call, no-any-return"
+
 from __future__ import annotations
 
 import contextlib
 import copy
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -121,7 +124,7 @@ class Runner:
         name = str(entry["name"])
         return name if entry["part"] is None else name.rpartition(".")[0]
 
-    def part(self, tensors: dict[str, torch.Tensor], entry: dict[str, Any]) -> torch.Tensor:
+    def part(self, tensors: Mapping[str, torch.Tensor], entry: dict[str, Any]) -> torch.Tensor:
         tensor = tensors[self.name_of(entry)]
         return tensor if entry["part"] is None else tensor[entry["part"]]
 
@@ -529,10 +532,10 @@ class Runner:
                 gradient = gradient if part is None else gradient[part]
                 total = total + (gradient * gradient.detach()).sum()
         products = torch.autograd.grad(total, list(parameters.values()), allow_unused=True)
-        found = {name: torch.zeros_like(weight) if product is None else product
-                 for (name, weight), product in zip(parameters.items(), products)}
+        made = {name: torch.zeros_like(weight) if product is None else product
+                for (name, weight), product in zip(parameters.items(), products)}
         for index, entry in enumerate(self.subject.entries):
-            self.native.set_gradient(place, index, flat(self.part(found, entry)))
+            self.native.set_gradient(place, index, flat(self.part(made, entry)))
         return {"batch": fed.size, "loss": None}
 
     def trace(self, place: int, wanted: dict[str, Any], model: torch.nn.Module, fed: Fed, options: Any) -> dict[str, Any]:

@@ -135,7 +135,7 @@ class Finder:
             if node.name == "convolution" and weight.dim() > 2 and weight.shape[1] == 1 < weight.shape[0]:
                 self.graph.depthwise.add(node.index)
 
-    def set(self, name: str | None, role: str) -> None:
+    def place(self, name: str | None, role: str) -> None:
         if name is not None:
             self.roles.setdefault(name, role)
 
@@ -155,7 +155,7 @@ class Finder:
                 words = bool(node.parents) and self.moved(node.parents)
                 for name in node.others:
                     if self.parameters[name].dim() >= 2:
-                        self.set(name, "embedding" if words else "position")
+                        self.place(name, "embedding" if words else "position")
 
     def moved(self, start: list[int]) -> bool:
         """Whether values are inputs that were moved, shifted and picked, but not computed with."""
@@ -210,7 +210,7 @@ class Finder:
                 (False, False, True): "value",
             }.get(places)
             if role is not None:
-                self.set(name, role)
+                self.place(name, role)
 
     def softmax_between(self, start: list[int]) -> int | None:
         """The softmax that a value is, but for plain operations."""
@@ -248,7 +248,7 @@ class Finder:
                 if found.weight is not None and child not in seen:
                     seen.add(child)
                     if found.data and found.weight not in self.roles:
-                        self.set(found.weight, "attention-out")
+                        self.place(found.weight, "attention-out")
                 elif child not in seen and found.name in PLAIN | NORMS and not self.adds(found, node):
                     seen.add(child)
                     stack.append(child)
@@ -286,11 +286,11 @@ class Finder:
                 continue
             gates = self.gates(before, acts, passed)
             for first in before:
-                self.set(str(first.weight), "ffn-gate" if first.index in gates else "ffn-in")
-            self.set(name, "ffn-out")
+                self.place(str(first.weight), "ffn-gate" if first.index in gates else "ffn-in")
+            self.place(name, "ffn-out")
             for step in passed:
                 if step.index in self.graph.depthwise:
-                    self.set(step.weight, "ffn-convolution")
+                    self.place(step.weight, "ffn-convolution")
             act = min(acts, key=lambda step: step.index)
             self.activations.append((act.index, str(before[0].weight)))
 
@@ -338,7 +338,7 @@ class Finder:
             joins = bool(node.data) and self.graph.joins(node, node.data[0])
             last = not after or after <= {"head", "embedding"} and flat and not joins
             if name not in self.roles and last and self.graph.reaches_output(node):
-                self.set(name, "head")
+                self.place(name, "head")
                 if node.shape and node.shape[-1] in words:
                     self.vocabulary.add(name)
         for node in maps:
@@ -347,11 +347,11 @@ class Finder:
                 continue
             before = {self.roles.get(str(found.weight)) for found in self.ancestors(node)}
             if self.is_input(node.data[0]):
-                self.set(name, "patch-embedding")
+                self.place(name, "patch-embedding")
             elif not before and self.plain_after(node):
-                self.set(name, "embedding-projection")
+                self.place(name, "embedding-projection")
             elif before == {"patch-embedding"} and self.plain_after(node) and self.graph.is_trunk(node):
-                self.set(name, "patch-embedding")
+                self.place(name, "patch-embedding")
         self.shrinking()
         self.between_blocks()
 
@@ -368,11 +368,11 @@ class Finder:
                 # Convolutions that add locality to values.
                 before = {self.roles.get(str(found.weight)) for found in self.graph.nearest(node.data)[0]}
                 if before and before <= {"value", "key-value", "query-key-value"}:
-                    self.set(name, "attention-convolution")
+                    self.place(name, "attention-convolution")
             if name not in self.roles and node.name == "convolution":
                 after = {self.roles.get(str(found.weight)) for found in self.after(node)}
                 if after and after <= {"key", "value", "key-value", "attention-convolution"}:
-                    self.set(name, "attention-convolution")
+                    self.place(name, "attention-convolution")
 
     def after(self, node: Node) -> list[Node]:
         """The next maps that read what a map gives."""
@@ -399,7 +399,7 @@ class Finder:
             after = {known.get(str(found.weight)) for found in self.after(node)}
             blocks = any(role in DENSE for role in after)
             if before and None not in before | after and blocks and self.reshapes(node):
-                self.set(str(node.weight), "pooling")
+                self.place(str(node.weight), "pooling")
 
     def reshapes(self, node: Node) -> bool:
         """Whether a map is more than a convolution of each channel alone that keeps the shape: those belong to blocks."""
@@ -437,7 +437,7 @@ class Finder:
             if node.bias is not None and node.weight in self.roles:
                 role = self.roles[str(node.weight)]
                 # A table of words that scores words too: its bias is the head's.
-                self.set(node.bias, "head" if role == "embedding" else role)
+                self.place(node.bias, "head" if role == "embedding" else role)
         for node in self.graph.nodes:
             for name in node.others:
                 if name in self.roles or name in self.uses:
@@ -445,11 +445,11 @@ class Finder:
                 weight = self.parameters[name]
                 if node.name in NORMS or weight.dim() <= 1 or weight.numel() == max(weight.shape):
                     stacked = node.name in ("cat", "expand", "stack")
-                    self.set(name, "class-token" if stacked else self.bias(node, name))
+                    self.place(name, "class-token" if stacked else self.bias(node, name))
                 elif node.name in ("add", "add_"):
-                    self.set(name, "position")
+                    self.place(name, "position")
                 elif node.name in ("cat", "expand", "stack"):
-                    self.set(name, "class-token")
+                    self.place(name, "class-token")
 
     def bias(self, node: Node, name: str) -> str:
         """A vector: the bias of the map before it, or part of a norm."""
@@ -490,7 +490,7 @@ class Roles(Mapping[str, "str | None"]):
         ]
 
     def __repr__(self) -> str:
-        rows = [["weight", "role", "block", "shape"], *self._rows()]
+        rows: list[list[object]] = [["weight", "role", "block", "shape"], *self._rows()]
         widths = [max(len(str(row[column])) for row in rows) for column in range(4)]
         return "\n".join("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
 
@@ -547,8 +547,8 @@ def numbered(model: torch.nn.Module, roles: dict[str, str], order: list[str]) ->
         home[name] = deep[-1] if deep else None
     blocks: list[str] = []
     for name in order:
-        prefix = home.get(name)
-        if prefix is not None and prefix not in blocks:
-            blocks.append(prefix)
+        at = home.get(name)
+        if at is not None and at not in blocks:
+            blocks.append(at)
     places = {prefix: place for place, prefix in enumerate(blocks)}
     return {name: places.get(prefix) if prefix is not None else None for name, prefix in home.items()}, blocks
