@@ -38,7 +38,11 @@ impl Architecture {
                 .or_raise(py)?,
             Err(_) => from_python(fields)?,
         };
-        let read = if hub::is_config(&value) { hub::read(&value, Path::new(".")) } else { space::read_architecture(&value) };
+        let read = if hub::is_config(&value) {
+            hub::read(&value, Path::new("."))
+        } else {
+            space::read_architecture(&value)
+        };
         read.map(Architecture).or_raise(py)
     }
 
@@ -149,7 +153,13 @@ impl Architecture {
 
     /// The files of an export by name, without writing them.
     #[pyo3(signature = (target = "pytorch", seed = 0, weights = true))]
-    fn _files<'py>(&self, py: Python<'py>, target: &str, seed: u64, weights: bool) -> PyResult<Bound<'py, PyDict>> {
+    fn _files<'py>(
+        &self,
+        py: Python<'py>,
+        target: &str,
+        seed: u64,
+        weights: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let files = py.detach(|| {
             let weights = weights.then(|| draw(&self.0, seed)).transpose()?;
             let origin = origin(weights.is_some().then_some(seed));
@@ -258,7 +268,11 @@ pub fn networks(list: &[Bound<'_, PyAny>]) -> PyResult<Vec<Network>> {
         read.map_err(|error| match error.value(object.py()).getattr("kind") {
             Ok(kind) if list.len() > 1 => {
                 let kind: String = kind.extract().unwrap_or_default();
-                errors::of_kind(object.py(), &kind, &format!("architecture {place}: {error}", error = error.value(object.py())))
+                errors::of_kind(
+                    object.py(),
+                    &kind,
+                    &format!("architecture {place}: {error}", error = error.value(object.py())),
+                )
             }
             _ => error,
         })

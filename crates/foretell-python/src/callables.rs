@@ -136,7 +136,10 @@ impl Proxy for Scored {
     fn score(&self, input: &ProxyInput) -> Result<Score> {
         let place = format!("function {}", self.function);
         let Some(function) = recall(&self.function) else {
-            return Err(Error::option(place, "is not known to this process: search with the function itself"));
+            return Err(Error::option(
+                place,
+                "is not known to this process: search with the function itself",
+            ));
         };
         let Some(network) = input.subject.architecture() else {
             return Err(Error::NotDefined { proxy: PROXY.name, reason: "it scores architectures".into() });
@@ -233,7 +236,10 @@ impl Walker {
                     let context = Py::new(py, context)?;
                     let list = object.bind(py).call_method1("ask", (context.clone_ref(py),));
                     context.get().close();
-                    list?.try_iter()?.map(|item| Ok(item?.extract::<Architecture>()?.0)).collect::<PyResult<Vec<_>>>()
+                    list?
+                        .try_iter()?
+                        .map(|item| Ok(item?.extract::<Architecture>()?.0))
+                        .collect::<PyResult<Vec<_>>>()
                 });
                 let _ = answer.send(result);
             });
@@ -277,7 +283,8 @@ impl Searcher<Network> for Walker {
             caller.run(move |py| {
                 let row = |told: Told<Network>| {
                     let first = |numbers: Vec<f64>| numbers.first().copied().unwrap_or(f64::NAN);
-                    let values = told.outcome.map(|outcome| outcome.objectives.into_iter().map(first).collect());
+                    let values =
+                        told.outcome.map(|outcome| outcome.objectives.into_iter().map(first).collect());
                     (Architecture(told.point), values)
                 };
                 let rows: Vec<(Architecture, Option<Vec<f64>>)> = generation.into_iter().map(row).collect();

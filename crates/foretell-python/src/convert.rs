@@ -33,8 +33,7 @@ pub fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyA
 
 /// Python objects as plain data: what `json` can write, and numpy's numbers.
 pub fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let text: String =
-        object.py().import("foretell._plain")?.call_method1("dumps", (object,))?.extract()?;
+    let text: String = object.py().import("foretell._plain")?.call_method1("dumps", (object,))?.extract()?;
     serde_json::from_str(&text).map_err(|e| PyTypeError::new_err(e.to_string()))
 }
 

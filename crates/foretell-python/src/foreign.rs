@@ -241,7 +241,11 @@ impl Module {
         let cols = numbers.len() / rows.max(1);
         let value = KeptValue::new(numbers, rows, cols).or_raise(py)?;
         let result = self.result(run);
-        if gradient { result.value_gradients.push((mark, value)) } else { result.values.push((mark, value)) }
+        if gradient {
+            result.value_gradients.push((mark, value))
+        } else {
+            result.values.push((mark, value))
+        }
         Ok(())
     }
 
@@ -268,13 +272,19 @@ impl Module {
 
     /// Says why a signal was not kept by a pass that was run.
     fn lacks(&mut self, run: usize, signal: &Bound<'_, PyAny>, reason: String) -> PyResult<()> {
-        let read = serde_json::from_value(from_python(signal)?).map_err(|e| Error::parse("signal", e.to_string()));
+        let read =
+            serde_json::from_value(from_python(signal)?).map_err(|e| Error::parse("signal", e.to_string()));
         self.missing.push((run, read.or_raise(signal.py())?, reason));
         Ok(())
     }
 
     /// The scores, an entry per proxy.
-    fn score<'py>(&mut self, py: Python<'py>, terms: bool, threads: Option<usize>) -> PyResult<Bound<'py, PyDict>> {
+    fn score<'py>(
+        &mut self,
+        py: Python<'py>,
+        terms: bool,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let entries = quietly(py, threads, |_| Ok(self.entries(terms)))?;
         let entries: serde_json::Map<String, Value> = entries.into_iter().collect();
         Ok(to_python(py, &Value::Object(entries))?.cast_into()?)
@@ -308,7 +318,16 @@ impl Module {
         };
         let passes = probe::union(requests.iter().flat_map(|request| request.needs(&subject)));
         let results = passes.iter().map(|_| Ok(PassResult::default())).collect();
-        Ok(Module { subject, unplaced, requests, passes, results, missing: Vec::new(), single: None, double: None })
+        Ok(Module {
+            subject,
+            unplaced,
+            requests,
+            passes,
+            results,
+            missing: Vec::new(),
+            single: None,
+            double: None,
+        })
     }
 
     fn len(&self) -> usize {
@@ -341,7 +360,8 @@ impl Module {
             let needs = request.needs(&self.subject);
             let why = |need: &Pass| {
                 let served = seen.iter().any(|(run, _)| run.serves(need));
-                let reason = refused.iter().find(|(run, _)| run.serves(need)).map(|(_, reason)| reason.clone());
+                let reason =
+                    refused.iter().find(|(run, _)| run.serves(need)).map(|(_, reason)| reason.clone());
                 let lacks = |(pass, signal, _): &&(usize, Signal, String)| {
                     self.passes[*pass].serves(need) && need.keep.contains(signal)
                 };
@@ -368,10 +388,14 @@ impl Module {
         let mut entries = Vec::new();
         for (place, request) in self.requests.iter().enumerate() {
             let entry = match &reasons[place] {
-                Some(reason) => failed(&Error::NotDefined { proxy: request.about().name, reason: reason.clone() }),
+                Some(reason) => {
+                    failed(&Error::NotDefined { proxy: request.about().name, reason: reason.clone() })
+                }
                 None => {
-                    let found: Vec<Result<Score>> =
-                        rounds.iter_mut().map(|round| round.next().expect("every request is scored")).collect();
+                    let found: Vec<Result<Score>> = rounds
+                        .iter_mut()
+                        .map(|round| round.next().expect("every request is scored"))
+                        .collect();
                     match drawn.contains(&place) {
                         true => failed(&unknown_draw(request)),
                         false => self.entry(request, &found, terms),
@@ -391,7 +415,8 @@ impl Module {
         first: &[Result<Score>],
     ) -> Vec<usize> {
         // Who runs the network looks at its weights themselves.
-        let still: Vec<usize> = able.iter().copied().filter(|place| !self.requests[*place].about().runs()).collect();
+        let still: Vec<usize> =
+            able.iter().copied().filter(|place| !self.requests[*place].about().runs()).collect();
         let before = self.subject.tensors.clone();
         for tensor in self.subject.tensors.iter_mut().filter(|tensor| tensor.init != Init::Ones) {
             tensor.init = Init::Normal(1.0);
@@ -421,7 +446,8 @@ impl Module {
     /// The score that all guesses agree on, or why there is none.
     fn entry(&self, request: &Request, found: &[Result<Score>], terms: bool) -> Value {
         if found.iter().any(|score| bits(score) != bits(&found[0])) {
-            let names: Vec<String> = self.unplaced.iter().map(|place| self.subject.tensors[*place].name()).collect();
+            let names: Vec<String> =
+                self.unplaced.iter().map(|place| self.subject.tensors[*place].name()).collect();
             let (count, shown) = (names.len(), names.iter().take(5).cloned().collect::<Vec<_>>().join(", "));
             let message = format!(
                 "{} needs to know what every matrix does, and {count} are not placed: {shown}{}; set them by roles",
@@ -446,7 +472,8 @@ fn bits(score: &Result<Score>) -> Result<(u64, Vec<u64>), String> {
 }
 
 fn unknown_draw(request: &Request) -> Error {
-    let reason = "it looks at the distribution that weights are drawn from, which a module does not say".to_owned();
+    let reason =
+        "it looks at the distribution that weights are drawn from, which a module does not say".to_owned();
     Error::NotDefined { proxy: request.about().name, reason }
 }
 

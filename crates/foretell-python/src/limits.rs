@@ -33,7 +33,9 @@ pub fn count<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Option<u
     let Some(number) = Option::<serde_json::Number>::deserialize(from)? else { return Ok(None) };
     let whole = number.as_f64().filter(|x| *x >= 0.0 && *x < 1e19 && x.fract() == 0.0).map(|x| x as u64);
     let whole = number.as_u64().or(whole);
-    whole.map(Some).ok_or_else(|| serde::de::Error::custom(format!("{number} is not a whole number from 0 on")))
+    whole
+        .map(Some)
+        .ok_or_else(|| serde::de::Error::custom(format!("{number} is not a whole number from 0 on")))
 }
 
 impl LimitOptions {

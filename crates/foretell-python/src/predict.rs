@@ -75,7 +75,8 @@ impl Predictor {
 
     /// How well it predicts labels that are left out, and which models it averages.
     fn check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let models: Vec<_> = self.0.predictor.models().iter().map(|(name, weight)| json!([name, weight])).collect();
+        let models: Vec<_> =
+            self.0.predictor.models().iter().map(|(name, weight)| json!([name, weight])).collect();
         Ok(to_python(py, &json!({"check": self.0.predictor.check(), "models": models}))?.cast_into()?)
     }
 

@@ -61,7 +61,9 @@ impl ScoreOptions {
         );
         let idle = |option: &str, why: &str| Err(Error::option(option, format!("has no effect: {why}")));
         match self {
-            ScoreOptions { inputs: Some(_), .. } if !runs => idle("inputs", "none of the proxies runs the network"),
+            ScoreOptions { inputs: Some(_), .. } if !runs => {
+                idle("inputs", "none of the proxies runs the network")
+            }
             _ if self.weights != "shared" && !drawn => idle("weights", "none of the proxies uses weights"),
             _ if self.precision == PrecisionOption::F64 && !drawn => {
                 idle("precision", "none of the proxies uses weights")
@@ -84,7 +86,8 @@ impl ScoreOptions {
             _ if path.is_file() => Source::File(path),
             _ if inside.is_file() => Source::File(inside),
             other => {
-                let message = format!("'{other}' is neither shared nor standalone nor a file or folder with weights");
+                let message =
+                    format!("'{other}' is neither shared nor standalone nor a file or folder with weights");
                 return Err(Error::option("weights", message));
             }
         };
@@ -132,7 +135,10 @@ pub fn score<'py>(
 /// What came of one candidate: an entry per proxy.
 fn object(scorer: &Scorer, row: &Row, terms: bool) -> Value {
     let entries = scorer.requests().iter().zip(&row.cells);
-    entries.map(|(request, cell)| (request.label().to_owned(), entry(request, cell, terms))).collect::<Map<_, _>>().into()
+    entries
+        .map(|(request, cell)| (request.label().to_owned(), entry(request, cell, terms)))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 fn entry(request: &Request, cell: &Cell, terms: bool) -> Value {
@@ -212,15 +218,22 @@ fn places(scorer: &Scorer, request: usize, table: &[Row]) -> Vec<Option<f64>> {
 #[pyfunction]
 pub fn proxies<'py>(py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let card = |card: &&proxy::About| {
-        let options: Map<String, Value> =
-            card.options.iter().map(|(name, default, meaning)| ((*name).to_owned(), json!([default, meaning]))).collect();
+        let options: Map<String, Value> = card
+            .options
+            .iter()
+            .map(|(name, default, meaning)| ((*name).to_owned(), json!([default, meaning])))
+            .collect();
         json!({
             "name": card.name, "cost": card.cost.text(), "sentence": card.sentence, "formula": card.formula,
             "paper": card.paper, "options": options,
         })
     };
     let shown = proxy::cards();
-    shown.iter().filter(|card| !card.by_name).map(|about| Ok(to_python(py, &card(about))?.cast_into()?)).collect()
+    shown
+        .iter()
+        .filter(|card| !card.by_name)
+        .map(|about| Ok(to_python(py, &card(about))?.cast_into()?))
+        .collect()
 }
 
 /// Makes a function of an architecture a proxy of this process; how it is asked for.
@@ -229,4 +242,3 @@ pub fn register_proxy(py: Python<'_>, function: &Bound<'_, PyAny>) -> PyResult<S
     callables::register().or_raise(py)?;
     callables::proxy(function)
 }
-

@@ -134,7 +134,8 @@ impl Looking {
     /// Calls a function if there is news.
     fn tell(&self, py: Python<'_>, function: Option<&Py<PyAny>>) -> PyResult<()> {
         let Some(function) = function else { return Ok(()) };
-        let (scored, evaluated) = (self.scored.load(Ordering::Relaxed), self.evaluated.load(Ordering::Relaxed));
+        let (scored, evaluated) =
+            (self.scored.load(Ordering::Relaxed), self.evaluated.load(Ordering::Relaxed));
         let generation = self.generation.lock().expect("no holder panics").clone();
         let now = (scored, evaluated, generation.as_ref().map_or(0, |progress| progress.done));
         if self.told.lock().expect("no holder panics").replace(now) == Some(now) || now == (0, 0, 0) {
@@ -251,4 +252,3 @@ pub fn algorithms() -> Vec<(&'static str, &'static str)> {
     let entries = algorithm::catalogue::<foretell::architecture::Architecture>();
     entries.iter().map(|entry| (entry.about.name, entry.about.sentence)).collect()
 }
-

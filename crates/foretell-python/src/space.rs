@@ -67,9 +67,7 @@ impl Space {
     #[getter]
     fn size<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match self.0.size() {
-            Size::Exact(size) => {
-                py.import("builtins")?.call_method1("int", (size.to_string(),)).map(Some)
-            }
+            Size::Exact(size) => py.import("builtins")?.call_method1("int", (size.to_string(),)).map(Some),
             Size::Open => Ok(None),
         }
     }
@@ -119,7 +117,9 @@ impl Space {
         let own = slf.get();
         match space::is_preset(own.name()) {
             true => Ok((slf.get_type().into_any(), PyTuple::new(slf.py(), [own.name()])?)),
-            false => Ok((slf.get_type().getattr("parse")?, PyTuple::new(slf.py(), [own.text(), own.name()])?)),
+            false => {
+                Ok((slf.get_type().getattr("parse")?, PyTuple::new(slf.py(), [own.text(), own.name()])?))
+            }
         }
     }
 }

@@ -28,7 +28,10 @@ impl Home {
     /// The file that was given, else a new one.
     pub fn of(given: Option<&Path>) -> Result<Self> {
         if let Some(path) = given {
-            return Ok(Home { path: std::path::absolute(path).map_err(|e| Error::read(path, e))?, own: None });
+            return Ok(Home {
+                path: std::path::absolute(path).map_err(|e| Error::read(path, e))?,
+                own: None,
+            });
         }
         let folder = TempDir::with_prefix("foretell-").map_err(|e| Error::write(std::env::temp_dir(), e))?;
         Ok(Home { path: folder.path().join("study.db"), own: Some(Arc::new(folder)) })
@@ -113,7 +116,11 @@ impl Study {
     }
 
     /// Reads something of the stored study.
-    fn view<T: Send>(&self, py: Python<'_>, look: impl FnOnce(&Store, &View) -> Result<T> + Send) -> PyResult<T> {
+    fn view<T: Send>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(&Store, &View) -> Result<T> + Send,
+    ) -> PyResult<T> {
         quietly(py, Some(1), |_| {
             let store = Store::read(self.home.path())?;
             store.hold()?;
@@ -160,7 +167,8 @@ impl Study {
     fn front(&self, py: Python<'_>) -> PyResult<Vec<Candidate>> {
         self.view(py, |_, view| {
             let several = view.objectives().len() > 1;
-            let front = if several { view.leaderboard.front.clone() } else { view.winner().into_iter().collect() };
+            let front =
+                if several { view.leaderboard.front.clone() } else { view.winner().into_iter().collect() };
             front.into_iter().map(|trial| Candidate::of(view, trial)).collect()
         })
     }
@@ -269,7 +277,9 @@ impl Study {
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        let same = |other: Study| other.home.path == self.home.path && other.name == self.name && other.hash == self.hash;
+        let same = |other: Study| {
+            other.home.path == self.home.path && other.name == self.name && other.hash == self.hash
+        };
         other.extract::<Study>().is_ok_and(same)
     }
 
@@ -284,7 +294,8 @@ impl Study {
             let place = (own.home.path.clone(), own.name.as_str()).into_pyobject(py)?;
             return Ok((slf.get_type().getattr("open")?, place));
         }
-        let bytes = std::fs::read(own.home.path()).map_err(|e| Error::read(own.home.path(), e)).or_raise(py)?;
+        let bytes =
+            std::fs::read(own.home.path()).map_err(|e| Error::read(own.home.path(), e)).or_raise(py)?;
         let content = (PyBytes::new(py, &bytes), own.name.as_str()).into_pyobject(py)?;
         Ok((slf.get_type().getattr("_restore")?, content))
     }

@@ -85,7 +85,9 @@ pub fn lists(py: Python<'_>, table: Vec<(String, Column)>) -> PyResult<Bound<'_,
     for (name, column) in table {
         let list = match column {
             Column::Counts(values) => PyList::new(py, values)?,
-            Column::Numbers(values) => PyList::new(py, values.into_iter().map(|value| value.unwrap_or(f64::NAN)))?,
+            Column::Numbers(values) => {
+                PyList::new(py, values.into_iter().map(|value| value.unwrap_or(f64::NAN)))?
+            }
             Column::Texts(values) => PyList::new(py, values)?,
         };
         dict.set_item(name, list)?;

@@ -16,8 +16,8 @@ use pyo3::types::PyDict;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// What networks are trained on, and how.
@@ -120,7 +120,8 @@ pub fn train<'py>(
     let told = work(py, asked.threads, &tell, |_| {
         let data = asked.data.open_for(architecture.0.family())?;
         let (network, recipe) = (training::fit(&architecture.0, &data)?, asked.data.recipe()?);
-        let (folder, pause) = (asked.output.as_deref(), Duration::from_secs_f64(asked.save_every.clamp(0.0, 1e9)));
+        let (folder, pause) =
+            (asked.output.as_deref(), Duration::from_secs_f64(asked.save_every.clamp(0.0, 1e9)));
         let mut watch = &curve;
         let outcome = match asked.double {
             false => training::run_in::<f32>(&network, &data, &recipe, folder, pause, &mut watch),
@@ -172,7 +173,8 @@ pub fn verify<'py>(
         let best = best.collect::<Result<Vec<_>>>()?;
         total.store(2 * best.len() as u64 * asked.seeds, Ordering::Relaxed);
         let data = asked.data.open_for(view.settings.space.definition().family)?;
-        let request = study::Verify { name: &name, settings: &view.settings, best: &best, seeds: asked.seeds };
+        let request =
+            study::Verify { name: &name, settings: &view.settings, best: &best, seeds: asked.seeds };
         let step = |_: &training::Job, _: &training::Finished| {
             done.fetch_add(1, Ordering::Relaxed);
         };
@@ -184,4 +186,3 @@ pub fn verify<'py>(
     })?;
     Ok(to_python(py, &told)?.cast_into()?)
 }
-
