@@ -177,8 +177,8 @@ impl Study {
     #[getter]
     fn uniform(&self, py: Python<'_>) -> PyResult<Option<Architecture>> {
         self.view(py, |_, view| {
-            let references = view.answer.references.iter();
-            let best = references.filter(|reference| reference.kind == ReferenceKind::Best).next_back();
+            let mut references = view.answer.references.iter();
+            let best = references.rfind(|reference| reference.kind == ReferenceKind::Best);
             best.map(|best| space::read_architecture(&Value::Object(best.architecture.clone())))
                 .transpose()
                 .map(|found| found.map(Architecture))
