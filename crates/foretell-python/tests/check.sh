@@ -12,6 +12,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PATH=$tools/bin:$PATH VIRTUAL_ENV=$tools
 crates/foretell-python/stubs.sh --check
+"$tools/bin/python" crates/foretell-python/reference.py --check
+export FORETELL_DOCS=$PWD/docs
 maturin build --quiet --profile dev --out "$work"
 "$python" -m venv "$work/env"
 "$work/env/bin/python" -m pip install --quiet --no-index --no-deps "$work"/foretell-*.whl
