@@ -12,17 +12,17 @@ import models  # noqa: E402
 
 import foretell as ft  # noqa: E402
 
-# Scores that torch's passes give differently, and why.
+# Scores that torch's passes give differently, and why as far as it is known.
 APART = {
     "logsynflow": "sums logarithms of gradients that are rounding noise where they are zero in exact arithmetic",
     "flexibert nsc": "the engine lists the matrices that the paper does, not those of the network",
-    "shunted softmax-confidence": "the engine joins the softmax of both pooling rates",
-    "recurrent width": "the engine counts the state of a cell, here the output is seen",
+    "shunted softmax-confidence": "differs by 1.3e-3; the cause is not found",
+    "recurrent width": "the engine has a block of the hidden size for each node of a cell, here layers are blocks",
     "recurrent depth-times-width": "likewise",
     "recurrent sept": "likewise",
     "recurrent ntsr": "likewise",
-    "transformer-xl gradsign": "signs of gradients that are rounding noise in f32",
-    "transformer-xl zico": "deviations of gradients that are rounding noise in f32",
+    "transformer-xl gradsign": "agrees in f64; in f32 by 8e-4, presumably signs of gradients that are rounding noise",
+    "transformer-xl zico": "agrees in f64; in f32 by 7e-5, presumably likewise",
 }
 # What torch gives no number for, though the engine does; every one says why.
 LACKING = {"flops", "lpzero-closed", "zerolm", "large-noise", "more-noised", "hidden-covariance", "hidden-saliency",
