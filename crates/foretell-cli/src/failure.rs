@@ -5,7 +5,6 @@ use clap::error::ErrorKind;
 use foretell::error::Error;
 use std::collections::HashSet;
 use std::path::Path;
-use std::process::ExitCode;
 
 /// Places that library errors name, and the options that set them.
 const OPTIONS: [(&str, &str); 10] = [
@@ -31,7 +30,7 @@ pub struct Failed<'a> {
 
 impl Failed<'_> {
     /// Reports an error.
-    pub fn report(&self, error: &Error) -> ExitCode {
+    pub fn report(&self, error: &Error) -> u8 {
         if matches!(error, Error::Cancelled) && interrupt::asked() {
             interrupt::wait_for_end();
         }
@@ -41,7 +40,7 @@ impl Failed<'_> {
             None => self.message(error),
         };
         output::failure(error.kind(), &message, code);
-        ExitCode::from(code)
+        code
     }
 
     /// The message of the library, with the name of the option where it is about one.
@@ -97,14 +96,14 @@ fn exit_code(error: &Error) -> u8 {
 }
 
 /// Prints the help that was asked for, or reports a wrong command line.
-pub fn usage(error: &clap::Error) -> ExitCode {
+pub fn usage(error: &clap::Error) -> u8 {
     let code = u8::try_from(error.exit_code()).unwrap_or(2);
     if !error.use_stderr() || !output::is_json() {
         let printed = error.print();
         if !error.use_stderr() {
             output::written(printed.and_then(|()| std::io::Write::flush(&mut std::io::stdout())));
         }
-        return ExitCode::from(code);
+        return code;
     }
     let message = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
@@ -117,5 +116,5 @@ pub fn usage(error: &clap::Error) -> ExitCode {
         }
     };
     output::failure("usage", &message, code);
-    ExitCode::from(code)
+    code
 }

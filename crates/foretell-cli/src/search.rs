@@ -15,6 +15,7 @@ use foretell::study::{
     self, LatencyModel, Objective, Reason, ReferenceKind, Settings, Study, StudyBuilder, Table, View,
 };
 use serde_json::json;
+use std::ffi::OsString;
 use std::path::Path;
 
 /// The default space.
@@ -22,7 +23,7 @@ const USUAL_SPACE: &str = "autoformer-tiny";
 /// The maximum number of parameters there, unless a limit on them is given.
 const USUAL_PARAMS: u64 = 6_000_000;
 
-pub fn run(args: &Search, json: bool) -> Result<u8> {
+pub fn run(args: &Search, words: &[OsString], json: bool) -> Result<u8> {
     let settings = settings(args)?;
     let path = studies::path(args.store.as_deref());
     // Scores are not taken from the cache: it does not hold the contributions of single blocks.
@@ -32,7 +33,7 @@ pub fn run(args: &Search, json: bool) -> Result<u8> {
     }
     output::detail(format!("the study is stored in {}", path.display()));
     let mut store = Store::open(&path)?;
-    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+    let command = words.iter().skip(1).map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     let watch = Searching::new();
     let summary = StudyBuilder::from(settings.clone())
         .scoring(options)

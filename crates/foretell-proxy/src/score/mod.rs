@@ -6,10 +6,12 @@
 
 mod cache;
 mod executor;
+mod foreign;
 mod memory;
 
 pub use cache::Cache;
 pub use executor::{Batch, Executor, Threads};
+pub use foreign::{Foreign, score_foreign};
 use memory::Gate;
 pub use memory::{free_memory, pass_memory};
 

@@ -69,7 +69,7 @@ impl From<Error> for Failure {
 }
 
 /// The end of a label where small values are good; these are stored with their sign turned.
-pub(super) const LEAST: &str = ", least";
+pub const LEAST: &str = ", least";
 
 /// A stored value as the evaluator gave it.
 pub fn as_given(label: &str, value: f64) -> f64 {

@@ -39,7 +39,7 @@ pub use baseline::{Baseline, Draws};
 pub use builder::{Candidate, Study, StudyBuilder, score_for};
 pub use command::{Program, abandon};
 pub use cross::{Cross, cross};
-pub use evaluate::{Evaluator, Failure, Table, as_given};
+pub use evaluate::{Evaluator, Failure, LEAST, Table, as_given};
 pub use evaluations::given_value;
 pub use external::External;
 pub use labels::Labels;
