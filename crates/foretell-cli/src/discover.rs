@@ -59,7 +59,8 @@ impl LabelArgs {
             let Some(value) = target.values[row] else { continue };
             // A label without a budget is refused by name when a predictor is fitted.
             trained.extend(budget.map(|column| column.values[row].unwrap_or(f64::NAN)));
-            (architectures.push(architecture.clone()), truth.push(sign * value));
+            architectures.push(architecture.clone());
+            truth.push(sign * value);
         }
         let family = part.architectures[0].family().to_string();
         Ok(Labelled {

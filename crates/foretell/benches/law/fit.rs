@@ -74,7 +74,9 @@ impl Table {
             ratio += tokens / network.params().decoder() as f64;
             // Perplexities are compared as losses.
             let loss = if target.name.contains("ppl") { label.ln() } else { label };
-            (rows.push(basis), truth.push(sign * loss), networks.push(network.clone()));
+            rows.push(basis);
+            truth.push(sign * loss);
+            networks.push(network.clone());
         }
         let n = truth.len() as f64;
         let middle = truth.iter().sum::<f64>() / n;
