@@ -24,7 +24,12 @@ pub fn run(args: &args::Rank, json: bool) -> Result<u8> {
     if architectures.len() < 2 {
         return Err(Error::option("ranking", "needs at least two architectures; foretell score takes one"));
     }
-    let usual = args.train_tokens.map_or(Ok(USUAL.to_owned()), foretell::study::score_for)?;
+    let mut usual = USUAL.to_owned();
+    for (tokens, network) in
+        args.train_tokens.iter().flat_map(|tokens| architectures.iter().map(move |a| (tokens, a)))
+    {
+        usual = foretell::study::score_for(network.family(), *tokens)?;
+    }
     let scorer = Scorer::new(args.scoring.requests(&usual)?, args.scoring.options()?);
     let progress = Progress::new("architectures", architectures.len() as u64);
     let table = scorer.table(&architectures, &args.scoring.seeds(), &|| progress.step())?;

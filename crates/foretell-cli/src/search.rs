@@ -121,12 +121,6 @@ fn exit_code(view: &View, summary: &Study) -> u8 {
 fn settings(args: &Search) -> Result<Settings> {
     let usual = ["proxy".to_owned()];
     let asked = if args.objectives.is_empty() { &usual[..] } else { &args.objectives };
-    let proxy = match args.train_tokens {
-        Some(tokens) => study::score_for(tokens)?,
-        None => crate::scoring::written(&args.proxy)?,
-    };
-    let objectives: Vec<Objective> =
-        asked.iter().map(|text| Objective::parse(text, &proxy)).collect::<Result<_>>()?;
     let algorithm = args.algorithm.as_deref().unwrap_or(study::AUTO);
     if algorithm != study::AUTO {
         foretell::search::about(algorithm)?;
@@ -144,6 +138,12 @@ fn settings(args: &Search) -> Result<Settings> {
             Settings { evaluator, ..Settings::new(space) }
         }
     };
+    let proxy = match args.train_tokens {
+        Some(tokens) => study::score_for(base.space.definition().family, tokens)?,
+        None => crate::scoring::written(&args.proxy)?,
+    };
+    let objectives: Vec<Objective> =
+        asked.iter().map(|text| Objective::parse(text, &proxy)).collect::<Result<_>>()?;
     Ok(Settings {
         algorithm: algorithm.to_owned(),
         objectives,

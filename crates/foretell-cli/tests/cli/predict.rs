@@ -119,6 +119,6 @@ fn the_training_budget_is_an_input() {
     let networks = folder.ok("sample gpt2 -n 4 --seed 1 --json");
     folder.write("networks.jsonl", &networks);
     assert!(folder.ok("rank networks.jsonl --train-tokens 20M").contains("shape-law[tokens=20000000]"));
-    folder.fails("search --space flexibert --train-tokens 1M --budget 20", 3, "decoders");
+    folder.fails("search --space flexibert --train-tokens 1M --budget 20", 2, "decoders");
     folder.fails("search --space gpt2 --train-tokens 1M --proxy nsc", 2, "--proxy");
 }

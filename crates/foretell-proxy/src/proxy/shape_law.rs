@@ -33,7 +33,7 @@ pub(super) const ABOUT: &About = &About {
     formula: "s = S(a₀ + a₁ρ) + L(b₀ + b₁ρ + b₂S + b₃L) + F(c₀ + c₁ρ + c₂F) + H(d₀ + d₁ρ),  ρ = ln(tokens/N)/3",
     paper: "none: learned from tables of trained decoders, see docs/predict.md",
     options: &[("tokens", "100 for each weight of a block", "tokens that the network is trained on")],
-    ranges: &[Range::real("tokens", 1.0, 1e18)],
+    ranges: &[Range::real("tokens", 1.0, 1e15)],
     departures: "none",
     by_name: true,
     learned: true,

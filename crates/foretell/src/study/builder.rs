@@ -2,7 +2,7 @@
 
 use super::plan::plan;
 use super::{Answer, Evaluator, Leaderboard, Objective, Plan, Progress, Settings, Shard, View, Watch, run};
-use crate::architecture::Architecture;
+use crate::architecture::{Architecture, Family, NetworkKind};
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
 use crate::score::{Executor, Options, Scorer};
@@ -267,10 +267,15 @@ impl<'a> StudyBuilder<'a> {
 /// The score that a study searches for unless another is given; it suits networks that are trained for long.
 const DEFAULT_PROXY: &str = "nsc";
 
-/// The score that suits decoders which are trained on so many tokens.
-pub fn score_for(tokens: u64) -> Result<String> {
+/// The score that suits networks of a family which are trained on so many tokens.
+pub fn score_for(family: &dyn Family, tokens: u64) -> Result<String> {
     if tokens == 0 {
-        return Err(Error::option("tokens", "must be at least 1"));
+        return Err(Error::option("training tokens", "must be at least 1"));
+    }
+    if family.card().kind != NetworkKind::Decoder {
+        let message =
+            format!("say what is good for decoders only, and {family} is none: name a proxy instead");
+        return Err(Error::option("training tokens", message));
     }
     Ok(format!("shape-law[tokens={tokens}]"))
 }

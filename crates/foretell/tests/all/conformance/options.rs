@@ -177,6 +177,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("jacobian-cosine", &["of=positions", "form=paper"]),
     ("large-noise", &["of=cosine", "amplitude=0.1"]),
     ("more-noised", &["of=cosine"]),
+    ("shape-law", &["tokens=1000000"]),
     ("hidden-covariance", &["layer=2", "over=samples"]),
     ("meco", &["at=modules", "rows=tokens", "samples=first"]),
     ("length-distortion", &["points=5", "repeats=2", "norms=kept", "scale=linear"]),
