@@ -3,7 +3,7 @@
 use crate::convert::to_python;
 use crate::errors::OrRaise;
 use crate::score::ScoreOptions;
-use crate::work::{quietly, work};
+use crate::work::{Counts, quietly, work};
 use foretell::benchmark::{self, Benchmark, Settings, baselines, evaluate};
 use foretell::error::{Error, Result};
 use pyo3::prelude::*;
@@ -11,7 +11,6 @@ use pyo3::types::PyDict;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -58,17 +57,11 @@ pub fn bench<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     crate::callables::register().or_raise(py)?;
     let asked: BenchOptions = crate::convert::options(options, "bench")?;
-    let (done, total) = (AtomicU64::new(0), AtomicU64::new(0));
-    let tell = |py: Python<'_>| match &progress {
-        Some(progress) => {
-            let counts = (done.load(Ordering::Relaxed), total.load(Ordering::Relaxed));
-            progress.bind(py).call1(counts).map(drop)
-        }
-        None => Ok(()),
-    };
+    let counts = Counts::default();
+    let tell = |py: Python<'_>| counts.tell(py, progress.as_ref());
     let report = work(py, asked.scoring.threads, &tell, |token| {
         let part = asked.part(name)?;
-        total.store(part.architectures.len() as u64, Ordering::Relaxed);
+        counts.expect(part.architectures.len() as u64);
         let target = match &asked.target {
             Some(name) => part.column(name)?,
             None => part.default_target()?,
@@ -78,10 +71,7 @@ pub fn bench<'py>(
         let scorer = asked.scoring.scorer(requests, token)?;
         let settings =
             Settings { resamples: asked.resamples, seeds: asked.scoring.seeds(), ..Settings::default() };
-        let step = || {
-            done.fetch_add(1, Ordering::Relaxed);
-        };
-        evaluate(&part, target, &scorer, &settings, &step)
+        evaluate(&part, target, &scorer, &settings, &|| counts.step())
     })?;
     Ok(to_python(py, &json!(report))?.cast_into()?)
 }

@@ -4,7 +4,7 @@ use crate::architecture::networks;
 use crate::callables;
 use crate::convert::to_python;
 use crate::errors::OrRaise;
-use crate::work::{quietly, work};
+use crate::work::{Counts, quietly, work};
 use foretell::error::{Error, Result};
 use foretell::probe::Inputs;
 use foretell::proxy::{self, Request, Score};
@@ -15,7 +15,6 @@ use pyo3::types::PyDict;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How networks are scored.
 #[derive(Deserialize)]
@@ -116,17 +115,12 @@ pub fn score<'py>(
     callables::register().or_raise(py)?;
     let asked: ScoreOptions = crate::convert::options(options, "score")?;
     let networks = networks(&architectures)?;
-    let (done, total) = (AtomicU64::new(0), networks.len() as u64);
-    let tell = |py: Python<'_>| match &progress {
-        Some(progress) => progress.bind(py).call1((done.load(Ordering::Relaxed), total)).map(drop),
-        None => Ok(()),
-    };
+    let counts = Counts::default();
+    counts.expect(networks.len() as u64);
+    let tell = |py: Python<'_>| counts.tell(py, progress.as_ref());
     let rows = work(py, asked.threads, &tell, |token| {
         let scorer = asked.scorer(asked.requests()?, token)?;
-        let step = || {
-            done.fetch_add(1, Ordering::Relaxed);
-        };
-        let table = scorer.table(&networks, &asked.seeds(), &step)?;
+        let table = scorer.table(&networks, &asked.seeds(), &|| counts.step())?;
         Ok(table.iter().map(|row| object(&scorer, row, asked.terms)).collect::<Vec<Value>>())
     })?;
     rows.iter().map(|row| Ok(to_python(py, row)?.cast_into()?)).collect()

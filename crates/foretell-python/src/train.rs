@@ -3,7 +3,7 @@
 use crate::architecture::Architecture;
 use crate::convert::to_python;
 use crate::study::Study;
-use crate::work::work;
+use crate::work::{Counts, work};
 use foretell::architecture::Family;
 use foretell::data::{Data, Tokeniser};
 use foretell::error::{Error, Result};
@@ -17,7 +17,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// What networks are trained on, and how.
@@ -158,26 +157,18 @@ pub fn verify<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let asked: VerifyOptions = crate::convert::options(options, "verify")?;
     let (path, name) = (study.path().to_owned(), study.name().to_owned());
-    let (done, total) = (AtomicU64::new(0), AtomicU64::new(0));
-    let tell = |py: Python<'_>| match &progress {
-        Some(progress) => {
-            let counts = (done.load(Ordering::Relaxed), total.load(Ordering::Relaxed));
-            progress.bind(py).call1(counts).map(drop)
-        }
-        None => Ok(()),
-    };
+    let counts = Counts::default();
+    let tell = |py: Python<'_>| counts.tell(py, progress.as_ref());
     let told = work(py, asked.threads, &tell, |_| {
         let store = Store::read(&path)?;
         let view = View::load(&store, &name)?;
         let best = view.best(asked.k).into_iter().map(|trial| view.architecture(trial));
         let best = best.collect::<Result<Vec<_>>>()?;
-        total.store(2 * best.len() as u64 * asked.seeds, Ordering::Relaxed);
+        counts.expect(2 * best.len() as u64 * asked.seeds);
         let data = asked.data.open_for(view.settings.space.definition().family)?;
         let request =
             study::Verify { name: &name, settings: &view.settings, best: &best, seeds: asked.seeds };
-        let step = |_: &training::Job, _: &training::Finished| {
-            done.fetch_add(1, Ordering::Relaxed);
-        };
+        let step = |_: &training::Job, _: &training::Finished| counts.step();
         let told = request.run(&data, &asked.data.recipe()?, &asked.output.join("runs"), &step)?;
         file::replace(&asked.output.join("verification.json"), file::seal_pretty(&told))?;
         let mut object = json!(told);

@@ -8,6 +8,7 @@ use foretell::error::{Error, Result};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -16,6 +17,31 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(50);
 /// How often progress is told.
 const TELL: Duration = Duration::from_millis(100);
+
+/// How much of some work is done, told to a Python callable.
+#[derive(Default)]
+pub struct Counts {
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+impl Counts {
+    /// Says how much there is to do.
+    pub fn expect(&self, total: u64) {
+        self.total.store(total, Ordering::Relaxed);
+    }
+
+    /// One more is done.
+    pub fn step(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Tells a callable, if there is one, how much is done and how much there is to do.
+    pub fn tell(&self, py: Python<'_>, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+        let counts = (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
+        progress.map_or(Ok(()), |progress| progress.bind(py).call1(counts).map(drop))
+    }
+}
 
 type Job = Box<dyn FnOnce(Python<'_>) + Send>;
 

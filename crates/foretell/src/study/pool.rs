@@ -282,7 +282,7 @@ mod tests {
         );
     }
 
-    /// All networks are asked for once and no other, whoever searches; labels are stored and decide nothing unless the
+    /// Every searcher asks for all networks once and for no other; labels are stored and decide nothing unless the
     /// algorithm evaluates; a study reads back.
     #[test]
     fn every_searcher_stays_inside() {

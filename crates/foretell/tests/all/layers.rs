@@ -217,6 +217,7 @@ fn families_are_not_told_apart_by_name() {
         "foretell-proxy",
         "foretell",
         "foretell-cli",
+        "foretell-python",
     ]
     .iter()
     .flat_map(|name| rust_files(&crates.join(name).join("src")));

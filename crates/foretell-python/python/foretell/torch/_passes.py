@@ -17,7 +17,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from foretell import _native
-from foretell.torch._subject import Fed, Subject, outputs
+from foretell.torch._subject import FEATURES, STEPS_FIRST, Fed, Subject, outputs
 from foretell.torch._trace import ACTIVATIONS, SOFTMAX
 
 # Activation functions that are one operation; others are written as several, and what they give is not seen.
@@ -245,13 +245,16 @@ class Runner:
     def value(self, result: Any, features: bool = False) -> torch.Tensor:
         """The outputs that a loss is taken of: features of encoders and cells, scores of others."""
         first, scores = outputs(result, self.subject.kind, self.subject.pick)
-        own = self.subject.kind in ("encoder", "recurrent")
+        own = self.subject.kind in FEATURES
         chosen = first if features or own else scores
         chosen = chosen if chosen is not None or features else (scores if first is None else first)
         if chosen is None:
             raise Unable("the model gives no features before its head")
-        # Cells list their rows step after step.
-        return chosen.transpose(0, 1) if self.subject.kind == "recurrent" and chosen.dim() == 3 else chosen
+        return self.listed(chosen)
+
+    def listed(self, value: torch.Tensor) -> torch.Tensor:
+        """Rows in the order in which the network lists them: sample after sample, or step after step."""
+        return value.transpose(0, 1) if self.subject.kind in STEPS_FIRST and value.dim() == 3 else value
 
     def loss_of(self, place: int, model: torch.nn.Module, fed: Fed) -> torch.Tensor:
         kind = self.native.natural(place)
@@ -409,10 +412,7 @@ class Runner:
     def matrix(self, mark: Any, value: torch.Tensor, image: bool) -> torch.Tensor:
         if mark == "embedded" and self.subject.fed.main.is_floating_point():
             return value.reshape(value.shape[0], -1)
-        if self.subject.kind == "recurrent" and value.dim() == 3:
-            # Cells list their rows step after step.
-            value = value.transpose(0, 1)
-        return rows(value, image)
+        return rows(self.listed(value), image)
 
     def hand(self, place: int, mark: Any, value: torch.Tensor, gradient: bool, image: bool) -> None:
         matrix = self.matrix(mark, value, image)
@@ -544,7 +544,7 @@ class Runner:
         if probes is None:
             raise Unable("it takes every coordinate of the outputs in turn: give it a number of probes")
         y = self.value(fed.call(model), features=not options["logits"])
-        steps_first = self.subject.kind == "recurrent"
+        steps_first = self.subject.kind in STEPS_FIRST
         batch, cols = fed.size, y.shape[-1]
         tokens = y.numel() // cols // batch
         count = batch * cols if mean else y.numel()

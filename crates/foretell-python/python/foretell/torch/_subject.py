@@ -16,6 +16,9 @@ from foretell.torch._roles import Finder, Roles, numbered, overridden
 from foretell.torch._trace import trace
 
 KINDS = ("vision", "encoder", "decoder", "recurrent")
+# Networks whose losses are taken of features, and those that list their rows step after step.
+FEATURES = ("encoder", "recurrent")
+STEPS_FIRST = ("recurrent",)
 
 
 class Fed:
@@ -73,9 +76,9 @@ def outputs(result: Any, kind: str, pick: Callable[[Any], Any] | None) -> tuple[
     """Features and scores of what a model gives, as far as it gives them."""
     if pick is not None:
         chosen = pick(result)
-        return (chosen, None) if kind in ("encoder", "recurrent") else (None, chosen)
+        return (chosen, None) if kind in FEATURES else (None, chosen)
     if isinstance(result, torch.Tensor):
-        return (result, None) if kind in ("encoder", "recurrent") else (None, result)
+        return (result, None) if kind in FEATURES else (None, result)
     if isinstance(result, tuple) and not hasattr(result, "keys") and len(result) == 2:
         return result
     get = result.get if isinstance(result, Mapping) else lambda name: getattr(result, name, None)
