@@ -34,6 +34,15 @@ impl Words for [&str] {
     }
 }
 
+/// The benchmark folder: `FORETELL_BENCHMARKS`, else beside the checkout; without one, an error if `CI` is set.
+pub fn benchmarks() -> Option<PathBuf> {
+    let beside = || concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/benchmarks").into();
+    let folder = std::env::var_os("FORETELL_BENCHMARKS").map_or_else(beside, PathBuf::from);
+    let found = folder.is_dir().then_some(folder);
+    assert!(found.is_some() || std::env::var_os("CI").is_none(), "set FORETELL_BENCHMARKS");
+    found
+}
+
 /// A fresh folder, gone with the test.
 pub struct Folder(pub PathBuf);
 
