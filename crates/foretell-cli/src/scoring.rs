@@ -8,7 +8,7 @@ use foretell::file;
 use foretell::predict::Saved;
 use foretell::probe::Inputs;
 use foretell::proxy::{self, Request};
-use foretell::score::{Cache, Options, Precision, Source, pass_memory};
+use foretell::score::{Cache, Options, Source, pass_memory};
 use std::path::{Path, PathBuf};
 
 /// The weights of a model's folder.
@@ -126,10 +126,7 @@ impl ScoringArgs {
             }
         };
         Ok(Options {
-            precision: match self.precision {
-                PrecisionArg::F32 => Precision::F32,
-                PrecisionArg::F64 => Precision::F64,
-            },
+            precision: self.precision.into(),
             weights,
             inputs: self.inputs.as_deref().map(Inputs::read).transpose()?,
             memory: pass_memory(),

@@ -1,6 +1,6 @@
 //! `foretell train`: trains one network.
 
-use crate::args::{PrecisionArg, Train};
+use crate::args::Train;
 use crate::interrupt;
 use crate::output::{self, grouped};
 use crate::progress;
@@ -35,9 +35,8 @@ pub fn run(args: &Train, json: bool) -> Result<()> {
         ));
     }
     let (into, pause) = (Some(folder.as_path()), Duration::from_secs_f64(args.save_every));
-    let outcome = interrupt::patiently(|| match args.precision {
-        PrecisionArg::F32 => train::run_in::<f32>(&network, &data, &recipe, into, pause, &mut curve),
-        PrecisionArg::F64 => train::run_in::<f64>(&network, &data, &recipe, into, pause, &mut curve),
+    let outcome = interrupt::patiently(|| {
+        train::run_in(args.precision.into(), &network, &data, &recipe, into, pause, &mut curve)
     });
     curve.finish();
     let outcome = outcome?;

@@ -8,6 +8,7 @@ use foretell::architecture::Family;
 use foretell::data::{Data, Tokeniser};
 use foretell::error::{Error, Result};
 use foretell::file;
+use foretell::score::Precision;
 use foretell::store::Store;
 use foretell::study::{self, View};
 use foretell::train::{self as training, Point, Recipe, Watch};
@@ -122,10 +123,8 @@ pub fn train<'py>(
         let (folder, pause) =
             (asked.output.as_deref(), Duration::from_secs_f64(asked.save_every.clamp(0.0, 1e9)));
         let mut watch = &curve;
-        let outcome = match asked.double {
-            false => training::run_in::<f32>(&network, &data, &recipe, folder, pause, &mut watch),
-            true => training::run_in::<f64>(&network, &data, &recipe, folder, pause, &mut watch),
-        }?;
+        let precision = if asked.double { Precision::F64 } else { Precision::F32 };
+        let outcome = training::run_in(precision, &network, &data, &recipe, folder, pause, &mut watch)?;
         Ok(json!({
             "id": network.id(), "params": network.params().total, "steps": outcome.steps, "seen": outcome.seen,
             "valid_loss": outcome.valid.loss, "valid_ppl": outcome.valid.perplexity(),

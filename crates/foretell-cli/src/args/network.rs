@@ -3,6 +3,7 @@
 use super::LimitArgs;
 use super::value::seconds;
 use clap::{Args, ValueEnum};
+use foretell::score::Precision;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -128,4 +129,13 @@ pub enum PrecisionArg {
     F32,
     /// Double precision.
     F64,
+}
+
+impl From<PrecisionArg> for Precision {
+    fn from(given: PrecisionArg) -> Self {
+        match given {
+            PrecisionArg::F32 => Precision::F32,
+            PrecisionArg::F64 => Precision::F64,
+        }
+    }
 }

@@ -15,7 +15,7 @@ const DRAWS: u64 = 1;
 
 /// A preset, the limit on parameters in percent of the way from the least to the most, and the score.
 const CASES: [(&str, u64, &str); 2] =
-    [("flexibert", 50, "dss++[batch=2,tokens=16]"), ("gpt2", 5, "dss++[batch=1,tokens=16]")];
+    [("flexibert", 50, "dss++[batch=2,tokens=16]"), ("gpt2", 2, "dss++[batch=1,tokens=16]")];
 
 fn trials(preset: &str, share: u64, score: &str, algorithm: &str, seed: u64, budget: u64) -> Vec<Trial> {
     let space = space::preset(preset).expect("a preset");

@@ -8,6 +8,7 @@ use crate::architecture::Architecture;
 use crate::data::Data;
 use crate::error::{Error, Result};
 use crate::file;
+use crate::score::Precision;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -81,7 +82,8 @@ impl Job {
 
     fn run(&self, data: &Data, folder: &Path) -> Result<Finished> {
         let work = folder.join(self.name());
-        let said = run_in::<f32>(&self.architecture, data, &self.recipe, Some(&work), PAUSE, &mut ());
+        let said =
+            run_in(Precision::F32, &self.architecture, data, &self.recipe, Some(&work), PAUSE, &mut ());
         let mut finished = Finished {
             job: self.hash(data),
             valid_loss: None,

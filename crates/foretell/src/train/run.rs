@@ -6,6 +6,7 @@ use crate::data::Data;
 use crate::engine::scalar::Scalar;
 use crate::error::{Error, Result};
 use crate::file::{self, Lock};
+use crate::score::Precision;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -79,12 +80,27 @@ const PAUSE: Duration = Duration::from_secs(20);
 
 /// Trains a network from its start to its end; in single precision, as all that is not a test does.
 pub fn run(architecture: &Architecture, data: &Data, recipe: &Recipe) -> Result<Outcome> {
-    run_in::<f32>(architecture, data, recipe, None, PAUSE, &mut ())
+    run_in(Precision::F32, architecture, data, recipe, None, PAUSE, &mut ())
 }
 
-/// The same with a folder for checkpoints, which one process writes at a time: a run resumes from the one that it holds. They are written at least `pause`
-/// apart, and when the run is stopped.
-pub fn run_in<S: Scalar>(
+/// The same with a folder for checkpoints, which one process writes at a time: a run resumes from the one that it holds. They
+/// are written at least `pause` apart, and when the run is stopped.
+pub fn run_in(
+    precision: Precision,
+    architecture: &Architecture,
+    data: &Data,
+    recipe: &Recipe,
+    folder: Option<&Path>,
+    pause: Duration,
+    watch: &mut dyn Watch,
+) -> Result<Outcome> {
+    match precision {
+        Precision::F32 => run_with::<f32>(architecture, data, recipe, folder, pause, watch),
+        Precision::F64 => run_with::<f64>(architecture, data, recipe, folder, pause, watch),
+    }
+}
+
+fn run_with<S: Scalar>(
     architecture: &Architecture,
     data: &Data,
     recipe: &Recipe,

@@ -167,7 +167,7 @@ fn failures_are_recorded_and_end_nothing() {
     let cells = space::preset("nasbench-nlp").unwrap();
     let settings = Settings {
         budget: Some(12),
-        ..Settings::new(cells).search("random[batch=5]", "attention-confidence").unwrap()
+        ..Settings::new(cells).search("random[batch=5]", "attention-confidence[batch=1,tokens=2]").unwrap()
     };
     let (summary, trials) = whole(&settings);
     assert_eq!((summary.progress.failed, trials.len()), (12, 12));

@@ -10,7 +10,7 @@ use foretell::error::{Error, Result};
 use foretell::file;
 use foretell::network::Weights;
 use foretell::proxy::Score;
-use foretell::score::{Cache, Options};
+use foretell::score::{Cache, Options, Precision};
 use foretell::seed::Seed;
 use foretell::space::read_architecture;
 use foretell::train::{Job, Outcome, Recipe, Watch, jobs, run_in};
@@ -97,13 +97,15 @@ impl Watch for Two {
 fn checkpoints() {
     let folder = Folder::new("fuzz-checkpoint");
     let data = Data::Text(Text::of("test", text().as_bytes(), None, Tokeniser::Bytes).unwrap());
-    let run =
-        |folder: Option<&Path>| run_in::<f32>(&tiny(4), &data, &recipe(), folder, Duration::ZERO, &mut ());
+    let run = |folder: Option<&Path>| {
+        run_in(Precision::F32, &tiny(4), &data, &recipe(), folder, Duration::ZERO, &mut ())
+    };
     let same = |a: &Outcome, b: &Outcome| {
         Outcome { seconds: 0.0, ..a.clone() } == Outcome { seconds: 0.0, ..b.clone() }
     };
     let whole = run(None).unwrap();
-    let stopped = run_in::<f32>(&tiny(4), &data, &recipe(), Some(&folder.0), Duration::ZERO, &mut Two);
+    let stopped =
+        run_in(Precision::F32, &tiny(4), &data, &recipe(), Some(&folder.0), Duration::ZERO, &mut Two);
     assert!(matches!(stopped, Err(Error::Interrupted { .. })));
     damage("checkpoint", 40, &folder.0, || Ok(same(&run(Some(&folder.0))?, &whole)));
 }
