@@ -231,10 +231,10 @@ fn threads_and_pauses_change_nothing() {
     }
 }
 
-/// The library that takes back writes that were not synced, compiled once.
-fn power() -> PathBuf {
-    let made = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("power.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/power/power.c");
+/// A library to preload, compiled: `power` takes back writes that were not synced, `clock` is ahead.
+fn library(name: &str) -> PathBuf {
+    let made = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.so"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/preload/{name}.c"));
     let cc = Command::new("cc")
         .args(["-shared", "-fPIC", "-O1", "-o"])
         .arg(&made)
@@ -248,7 +248,7 @@ fn power() -> PathBuf {
 #[test]
 #[ignore = "loads the machine: ./check runs it alone"]
 fn power_losses_over_every_command_that_writes() {
-    let (library, mut all) = (power(), 0);
+    let (library, mut all) = (library("power"), 0);
     for job in JOBS {
         let lose = |folder: &Folder, dice: &mut Dice, job: &Job| {
             let mut command = folder.command(job.command);
@@ -264,4 +264,78 @@ fn power_losses_over_every_command_that_writes() {
         all += hits;
     }
     assert!(all >= 10 * rounds(), "only {all} power losses");
+}
+
+/// The program in process and host-name namespaces of its own, as in a container, with a clock that is some seconds ahead.
+fn elsewhere(folder: &Folder, arguments: &[&str], ahead: i64) -> Command {
+    let program = folder.command(arguments);
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--uts"]);
+    command.arg(program.get_program()).args(program.get_args()).current_dir(&folder.0);
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.env("LD_PRELOAD", library("clock")).env("CLOCK_AHEAD", ahead.to_string());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Waits until a search holds its study.
+fn held(folder: &Folder) {
+    let start = Instant::now();
+    while !folder.0.join("evaluating").exists() {
+        assert!(start.elapsed() < Duration::from_secs(60), "the search does not begin");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A study is not taken from a living process of another container, whatever its clock and ours say, and is taken from a
+/// dead one although its clock was ahead.
+#[test]
+#[ignore = "takes a minute: ./check runs it beside the kills"]
+fn other_namespaces_and_clocks_take_nothing_from_the_living() {
+    if !Command::new("unshare")
+        .args(["--user", "--pid", "--fork", "true"])
+        .status()
+        .is_ok_and(|s| s.success())
+    {
+        println!("skipped: no namespaces on this machine");
+        return;
+    }
+    let search = [
+        "search",
+        "--space",
+        "flexibert",
+        "--budget",
+        "5",
+        "--name",
+        "s",
+        "--evaluate-top",
+        "1",
+        "--evaluate-with",
+    ];
+    let search = [&search[..], &["test -d {dir}; touch \"$MARK\"; sleep \"$NAP\"; echo 1"]].concat();
+    for (of_holder, of_thief) in [(0, 0), (0, 70), (0, -86_400), (86_400, 0)] {
+        let folder = Folder::new();
+        let start = |ahead: i64, nap: &str| {
+            let mut command = elsewhere(&folder, &search, ahead);
+            command.env("MARK", folder.0.join("evaluating")).env("NAP", nap).spawn().unwrap()
+        };
+        let mut holder = start(of_holder, "50");
+        held(&folder);
+        let thief = start(of_thief, "50").wait_with_output().unwrap();
+        let error = String::from_utf8_lossy(&thief.stderr);
+        assert_eq!(thief.status.code(), Some(1), "clocks {of_holder} and {of_thief} s ahead: {error}");
+        assert!(error.contains("is being written"), "{error}");
+        assert!(holder.try_wait().unwrap().is_none(), "the holder has ended");
+        holder.kill().unwrap();
+        holder.wait().unwrap();
+        if of_holder > 0 {
+            let heir = start(0, "0").wait_with_output().unwrap();
+            assert!(heir.status.success(), "{}", String::from_utf8_lossy(&heir.stderr));
+        }
+    }
 }
