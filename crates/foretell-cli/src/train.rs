@@ -19,8 +19,10 @@ pub fn run(args: &Train, json: bool) -> Result<()> {
     let network = train::fit(&network, &data)?;
     let name = format!("trained-{}-{}", network.id(), recipe.seed);
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(name));
+    // Before anything is trained.
+    args.curve.as_deref().map(train::recorded).transpose()?;
     if args.dry_run {
-        plan(&network, &recipe, &folder, json);
+        plan(&network, &recipe, &folder, args.curve.as_deref(), json);
         return Ok(());
     }
     let mut curve = Curve::new(&recipe);
@@ -40,6 +42,9 @@ pub fn run(args: &Train, json: bool) -> Result<()> {
     });
     curve.finish();
     let outcome = outcome?;
+    if let Some(path) = &args.curve {
+        train::record(path, &network, &recipe, &outcome)?;
+    }
     let weights = train::weights(&folder);
     if json {
         output::line(json!({
@@ -57,12 +62,13 @@ pub fn run(args: &Train, json: bool) -> Result<()> {
 }
 
 /// Prints what the run would do.
-fn plan(network: &Architecture, recipe: &Recipe, folder: &Path, json: bool) {
+fn plan(network: &Architecture, recipe: &Recipe, folder: &Path, curve: Option<&Path>, json: bool) {
     let exists = folder.exists();
     if json {
+        let writes: Vec<&Path> = std::iter::once(folder).chain(curve).collect();
         output::line(json!({
             "dry_run": true, "id": network.id(), "params": network.params().total, "steps": recipe.steps,
-            "batch": recipe.batch, "writes": [folder], "exists": exists,
+            "batch": recipe.batch, "writes": writes, "exists": exists,
         }));
         return;
     }
@@ -76,6 +82,9 @@ fn plan(network: &Architecture, recipe: &Recipe, folder: &Path, json: bool) {
     ));
     let state = if exists { "exists; a run in it would be resumed" } else { "would be created" };
     output::line(format!("writes       {} ({state})", folder.display()));
+    if let Some(curve) = curve {
+        output::line(format!("and          {} (rows of other runs are kept)", curve.display()));
+    }
 }
 
 /// The requested network, or that of the demonstration.

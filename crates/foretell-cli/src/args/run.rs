@@ -20,6 +20,10 @@ pub struct Train {
     /// Seconds between checkpoints; a checkpoint is also written when the run is interrupted.
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0, value_parser = seconds)]
     pub save_every: f64,
+    /// Also write the validations of the run to a table of JSON lines, which foretell predict fit reads. Other runs in it are
+    /// kept.
+    #[arg(long, value_name = "FILE")]
+    pub curve: Option<PathBuf>,
     /// Precision of the computation.
     #[arg(long, value_enum, default_value_t = PrecisionArg::F32)]
     pub precision: PrecisionArg,

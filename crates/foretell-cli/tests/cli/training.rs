@@ -103,6 +103,34 @@ fn an_interrupted_run_resumes_where_it_stopped() {
     }
 }
 
+/// Runs of several networks share a table, a run that is repeated stands in it once, and a predictor learns from it.
+#[test]
+fn curves_are_rows_that_a_predictor_learns_from() {
+    let folder = folder();
+    for (at, line) in folder.ok("sample --space small.toml -n 6 --json").lines().enumerate() {
+        folder.write("net.json", line);
+        let train = format!(
+            "train net.json --on text.txt --with steps=12 --with tokens=16 --with batch=4 --with validate_every=4 \
+             --with validate_samples=8 -o run-{at} --quiet --curve runs.jsonl"
+        );
+        folder.ok(&train);
+        folder.ok(&train);
+    }
+    let table = folder.read("runs.jsonl");
+    let rows: Vec<Value> = table.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows.len(), 6 * 3);
+    assert_eq!((&rows[1]["steps"], &rows[1]["tokens"]), (&8.into(), &(8 * 4 * 16).into()));
+    assert!(rows.iter().all(|row| row["valid_loss"].as_f64() > Some(0.0) && row["n_layer"].is_number()));
+    let fitted = folder.json("predict fit --benchmark runs.jsonl --target valid_loss -o p.json");
+    assert_eq!(fitted["labels"], 6 * 3, "{fitted}");
+    folder.write("broken.jsonl", "{\n");
+    folder.fails(
+        "train net.json --on text.txt --with steps=1 -o last --curve broken.jsonl",
+        2,
+        "line 1: is no row",
+    );
+}
+
 #[test]
 fn the_demonstration_learns() {
     let folder = folder();

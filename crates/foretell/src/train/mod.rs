@@ -14,6 +14,7 @@
 
 mod batch;
 mod checkpoint;
+mod curve;
 mod gradient;
 mod head;
 mod jobs;
@@ -27,6 +28,7 @@ mod task;
 mod trainer;
 
 pub use checkpoint::weights;
+pub use curve::{record, recorded};
 pub use head::Generator;
 pub use jobs::{Finished, Job, jobs};
 pub use memory::peak_bytes;
