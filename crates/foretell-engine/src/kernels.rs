@@ -23,6 +23,7 @@ macro_rules! vectorised {
     (@) => { () };
     (@ $result:ty) => { $result };
 }
+pub(crate) use vectorised;
 
 macro_rules! kernels {
     ($module:ident, $t:ident, lanes $lanes:literal) => {

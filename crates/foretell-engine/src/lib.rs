@@ -35,7 +35,6 @@ pub mod relative;
 pub mod rms_norm;
 pub mod rotary;
 pub mod scalar;
-mod tridiagonal;
 pub mod xl_attention;
 
 #[cfg(test)]
