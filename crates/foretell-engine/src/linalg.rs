@@ -174,7 +174,7 @@ impl Cholesky {
     /// Factors a matrix; one that is not positive definite has no factor.
     pub fn new(a: Mat<'_, f64>) -> Result<Self, Unsolved> {
         assert_eq!(a.rows(), a.cols(), "Cholesky: not square");
-        Ok(Cholesky { factor: triangular::cholesky(Dense::new(a)?.view())?, size: a.rows() })
+        Ok(Cholesky { factor: triangular::cholesky(a)?, size: a.rows() })
     }
 
     /// A⁻¹ b.

@@ -13,8 +13,8 @@ use super::super::matmul::{Mat, MatMut, product};
 use super::lanes::{LANES, axpy, dot, fold, reflect};
 use super::{Unsolved, tridiagonal};
 
-/// Rows of a Gram matrix per product: of the upper half only what lies in these blocks is computed.
-const BAND: usize = 64;
+/// Columns of a Gram matrix per product: of the upper half only what lies in these blocks is computed.
+const BAND: usize = 48;
 /// Rows that go through memory together.
 const GROUP: usize = 4;
 
@@ -43,13 +43,12 @@ impl Symmetric {
     /// A Aᵀ.
     pub fn gram(a: Mat<'_, f64>) -> Self {
         let mut gram = Self::zeros(a.rows());
+        let below = |start: usize| a.block((start, gram.size - start), (0, a.cols()));
         for start in (0..gram.size).step_by(BAND) {
-            let rows = BAND.min(gram.size - start);
-            let reach = start + rows;
-            let into =
-                MatMut::strided(&mut gram.data[start * gram.stride..], (rows, reach), (gram.stride, 1));
-            let (left, right) = (a.block((start, rows), (0, a.cols())), a.block((0, reach), (0, a.cols())));
-            product(1.0, left, right.t(), 0.0, into);
+            let shape = (gram.size - start, BAND.min(gram.size - start));
+            let into = &mut gram.data[start * (gram.stride + 1)..];
+            let right = below(start).block((0, shape.1), (0, a.cols()));
+            product(1.0, below(start), right.t(), 0.0, MatMut::strided(into, shape, (gram.stride, 1)));
         }
         gram
     }

@@ -6,7 +6,7 @@ use super::Unsolved;
 use super::lanes::{axpy, dot};
 
 /// Columns of a panel.
-const PANEL: usize = 32;
+const PANEL: usize = 16;
 /// Columns of an inverse factor per product: above its diagonal are zeros.
 const WIDE: usize = 128;
 
@@ -19,8 +19,7 @@ pub fn cholesky(a: Mat<'_, f64>) -> Result<Vec<f64>, Unsolved> {
         // The columns of the panel from the diagonal on, one row each.
         let mut panel = vec![0.0; count * height];
         for i in 0..height {
-            let row = &a.row(start + i)[start..][..count.min(i + 1)];
-            row.iter().enumerate().for_each(|(j, x)| panel[j * height + i] = *x);
+            (0..count.min(i + 1)).for_each(|j| panel[j * height + i] = a.at(start + i, start + j));
         }
         let before = Mat::strided(&factor[start * n..], (height, start), (n, 1));
         let into = MatMut::new(&mut panel, count, height);

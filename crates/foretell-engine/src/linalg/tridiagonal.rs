@@ -53,10 +53,12 @@ fn sweep(d: &mut [f64], e: &mut [f64]) {
             e[i + 1] = s * r;
         }
         let before = (c, gamma);
+        // γ² / c is γ² · (r / p): the three quotients do not wait for each other.
+        let growth = r / p;
         (c, s) = (p / r, square / r);
         gamma = c * (d[i] - shift) - s * before.1;
         d[i + 1] = before.1 + (d[i] - gamma);
-        p = if c == 0.0 { before.0 * square } else { gamma * gamma / c };
+        p = if growth.is_finite() { gamma * gamma * growth } else { before.0 * square };
     }
     e[0] = s * p;
     d[0] = shift + gamma;
