@@ -11,6 +11,7 @@
 
 mod bidiagonal;
 mod lanes;
+mod padded;
 mod qr;
 mod symmetric;
 mod triangular;
@@ -89,7 +90,11 @@ fn scale_of<'a>(entries: impl Iterator<Item = &'a f64>) -> Result<f64, Unsolved>
     if !finite {
         return Err(Unsolved);
     }
-    Ok(if top == 0.0 || SAFE.contains(&top) { 1.0 } else { (-top.log2().floor()).clamp(-1000.0, 1000.0).exp2() })
+    Ok(if top == 0.0 || SAFE.contains(&top) {
+        1.0
+    } else {
+        (-top.log2().floor()).clamp(-1000.0, 1000.0).exp2()
+    })
 }
 
 /// `A B`, row by row.

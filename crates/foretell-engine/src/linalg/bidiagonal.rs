@@ -11,12 +11,9 @@
 use super::super::kernels::vectorised;
 use super::super::matmul::Mat;
 use super::lanes::{LANES, axpy, dot, fold, reflect};
+use super::padded::{GROUP, Padded, group};
 use super::qr::Reflections;
-use super::symmetric::stride;
 use super::{Unsolved, tridiagonal};
-
-/// Rows that go through memory together.
-const GROUP: usize = 4;
 
 /// The singular values of a matrix that is not taller than wide, largest first.
 pub fn singular_values(a: Mat<'_, f64>) -> Result<Vec<f64>, Unsolved> {
@@ -26,13 +23,10 @@ pub fn singular_values(a: Mat<'_, f64>) -> Result<Vec<f64>, Unsolved> {
     if width > n {
         rows = Reflections::of_rows(rows, n, width).into_triangle();
     }
-    let stride = stride(n);
-    let mut padded = vec![0.0; n.next_multiple_of(GROUP) * stride];
-    for (into, row) in padded.chunks_exact_mut(stride).zip(rows.chunks_exact(n.max(1))) {
-        into[..n].copy_from_slice(row);
-    }
-    let mut beside = vec![0.0; 2 * n];
-    reduce(&mut padded, stride, &mut beside);
+    let mut square = Padded::zeros(n);
+    (0..n).for_each(|i| square.row_mut(i).copy_from_slice(&rows[i * n..][..n]));
+    let (mut beside, stride) = (vec![0.0; 2 * n], square.stride);
+    reduce(square.numbers(), stride, &mut beside);
     let mut values = vec![0.0; 2 * n];
     tridiagonal::eigenvalues(&mut values, &mut beside)?;
     Ok(values[n..].iter().rev().map(|x| x.max(0.0) / scale).collect())
@@ -122,13 +116,4 @@ fn multiply(a: &mut [f64], stride: usize, size: usize, v: &[f64], z: &mut [f64])
         }
         z[start..].iter_mut().zip(sums).for_each(|(z, sum)| *z = fold(sum));
     }
-}
-
-/// The first blocks of the first rows.
-#[inline(always)]
-pub fn group(a: &mut [f64], stride: usize, blocks: usize) -> [&mut [[f64; LANES]]; GROUP] {
-    let (first, rest) = a.split_at_mut(stride);
-    let (second, rest) = rest.split_at_mut(stride);
-    let (third, fourth) = rest.split_at_mut(stride);
-    [first, second, third, fourth].map(|row| &mut row.as_chunks_mut::<LANES>().0[..blocks])
 }

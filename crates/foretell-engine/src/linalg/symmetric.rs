@@ -9,84 +9,67 @@
 //! that are padded to whole vectors; the blocks of [`LANES`] rows and columns on the diagonal are kept in full.
 
 use super::super::kernels::vectorised;
-use super::super::matmul::{Mat, MatMut, product};
+use super::super::matmul::{Mat, product};
 use super::lanes::{LANES, axpy, dot, fold, reflect};
+use super::padded::{GROUP, Padded, group};
 use super::{Unsolved, tridiagonal};
 
 /// Columns of a Gram matrix per product: of the upper half only what lies in these blocks is computed.
 const BAND: usize = 48;
-/// Rows that go through memory together.
-const GROUP: usize = 4;
-
 /// The lower half of a symmetric matrix.
-pub struct Symmetric {
-    data: Vec<f64>,
-    size: usize,
-    stride: usize,
-}
+pub struct Symmetric(Padded);
 
 impl Symmetric {
-    fn zeros(size: usize) -> Self {
-        let stride = stride(size);
-        Symmetric { data: vec![0.0; size.next_multiple_of(LANES) * stride], size, stride }
-    }
-
     /// The lower half of a square matrix.
     pub fn lower(a: Mat<'_, f64>) -> Self {
-        let mut half = Self::zeros(a.rows());
-        for (i, row) in half.data.chunks_exact_mut(half.stride).take(half.size).enumerate() {
-            row[..=i].copy_from_slice(&a.row(i)[..=i]);
-        }
-        half
+        let mut half = Padded::zeros(a.rows());
+        (0..half.size).for_each(|i| half.row_mut(i)[..=i].copy_from_slice(&a.row(i)[..=i]));
+        Symmetric(half)
     }
 
     /// A Aᵀ.
     pub fn gram(a: Mat<'_, f64>) -> Self {
-        let mut gram = Self::zeros(a.rows());
-        let below = |start: usize| a.block((start, gram.size - start), (0, a.cols()));
-        for start in (0..gram.size).step_by(BAND) {
-            let shape = (gram.size - start, BAND.min(gram.size - start));
-            let into = &mut gram.data[start * (gram.stride + 1)..];
-            let right = below(start).block((0, shape.1), (0, a.cols()));
-            product(1.0, below(start), right.t(), 0.0, MatMut::strided(into, shape, (gram.stride, 1)));
+        let (n, width) = (a.rows(), a.cols());
+        let mut gram = Padded::zeros(n);
+        for start in (0..n).step_by(BAND) {
+            let count = BAND.min(n - start);
+            let into = gram.view_mut().block((start, n - start), (start, count));
+            let (left, right) =
+                (a.block((start, n - start), (0, width)), a.block((start, count), (0, width)));
+            product(1.0, left, right.t(), 0.0, into);
         }
-        gram
+        Symmetric(gram)
     }
 
     /// The matrix, of which the lower half means something.
     pub fn view(&self) -> Mat<'_, f64> {
-        Mat::strided(&self.data, (self.size, self.size), (self.stride, 1))
+        self.0.view()
     }
 
     /// Its eigenvalues, smallest first.
-    pub fn eigenvalues(mut self) -> Result<Vec<f64>, Unsolved> {
-        let n = self.size;
-        let scale = super::scale_of((0..n).flat_map(|i| &self.data[i * self.stride..][..=i]))?;
+    pub fn eigenvalues(self) -> Result<Vec<f64>, Unsolved> {
+        let Symmetric(mut a) = self;
+        let n = a.size;
+        let scale = super::scale_of((0..n).flat_map(|i| &a.row(i)[..=i]))?;
         if scale != 1.0 {
-            self.data.iter_mut().for_each(|x| *x *= scale);
+            a.numbers().iter_mut().for_each(|x| *x *= scale);
         }
-        self.fill_blocks();
-        let (mut diagonal, mut squares) = (vec![0.0; n], vec![0.0; n]);
-        reduce(&mut self.data, self.stride, &mut diagonal, &mut squares);
+        fill_blocks(&mut a);
+        let (mut diagonal, mut squares, stride) = (vec![0.0; n], vec![0.0; n], a.stride);
+        reduce(a.numbers(), stride, &mut diagonal, &mut squares);
         tridiagonal::eigenvalues(&mut diagonal, &mut squares)?;
         diagonal.iter_mut().for_each(|x| *x /= scale);
         Ok(diagonal)
     }
-
-    /// Copies the lower halves of the blocks on the diagonal into their upper halves.
-    fn fill_blocks(&mut self) {
-        for i in 0..self.size {
-            for j in i / LANES * LANES..i {
-                self.data[j * self.stride + i] = self.data[i * self.stride + j];
-            }
-        }
-    }
 }
 
-/// Whole vectors; a stride of many vectors would put all rows into the same few places of the cache.
-pub fn stride(size: usize) -> usize {
-    let stride = size.next_multiple_of(LANES);
-    if stride.is_multiple_of(64) { stride + LANES } else { stride }
+/// Copies the lower halves of the blocks on the diagonal into their upper halves.
+fn fill_blocks(a: &mut Padded) {
+    for i in 0..a.size {
+        for j in i / LANES * LANES..i {
+            a.row_mut(j)[i] = a.row(i)[j];
+        }
+    }
 }
 
 vectorised! {
@@ -132,7 +115,7 @@ fn update_and_multiply(
         let block = start / LANES;
         let rows = &mut a[start * stride..][..GROUP * stride];
         let factors = std::array::from_fn(|r| [-v[start + r], -w[start + r], u[start + r]]);
-        let sums = group(rows, stride, block, factors, [v, w, u], y);
+        let sums = work_off(rows, stride, block, factors, [v, w, u], y);
         for (y, sum) in y[start..].iter_mut().zip(sums) {
             *y += fold(sum);
         }
@@ -141,7 +124,7 @@ fn update_and_multiply(
 
 /// The rows of one group: `block` vectors beside the diagonal block and the one inside. Gives the sums of A u for the rows.
 #[inline(always)]
-fn group(
+fn work_off(
     rows: &mut [f64],
     stride: usize,
     block: usize,
@@ -151,10 +134,7 @@ fn group(
 ) -> [[f64; LANES]; GROUP] {
     let [v, w, u] = vectors.map(|x| &x.as_chunks::<LANES>().0[..=block]);
     let y = &mut y.as_chunks_mut::<LANES>().0[..block];
-    let (first, rest) = rows.split_at_mut(stride);
-    let (second, rest) = rest.split_at_mut(stride);
-    let (third, fourth) = rest.split_at_mut(stride);
-    let rows = [first, second, third, fourth].map(|row| &mut row.as_chunks_mut::<LANES>().0[..=block]);
+    let rows = group(rows, stride, block + 1);
     let mut sums = [[0.0; LANES]; GROUP];
     for at in 0..block {
         let (v, w, u) = (v[at], w[at], u[at]);

@@ -63,4 +63,3 @@ fn sweep(d: &mut [f64], e: &mut [f64]) {
     e[0] = s * p;
     d[0] = shift + gamma;
 }
-
