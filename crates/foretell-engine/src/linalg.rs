@@ -213,9 +213,11 @@ pub fn qr<S: Scalar>(a: Mat<'_, S>) -> Result<(Vec<f64>, Vec<f64>), Unsolved> {
 }
 
 /// Q and R of the transpose.
-fn orthogonal(a: Dense) -> Result<(Vec<f64>, Vec<f64>), Unsolved> {
-    let (n, m) = (a.rows, a.cols);
-    let (q, r) = Reflections::of_rows(a.data, n, m).into_parts();
+fn orthogonal(mut a: Dense) -> Result<(Vec<f64>, Vec<f64>), Unsolved> {
+    let (n, m, scale) = (a.rows, a.cols, scale_of(a.data.iter())?);
+    a.data.iter_mut().for_each(|x| *x *= scale);
+    let (q, mut r) = Reflections::of_rows(a.data, n, m).into_parts();
+    r.iter_mut().for_each(|x| *x /= scale);
     Ok((Dense::new(Mat::new(&q, n, m).t())?.data, r))
 }
 

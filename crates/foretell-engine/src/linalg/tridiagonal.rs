@@ -20,13 +20,20 @@ pub fn eigenvalues(d: &mut [f64], e: &mut [f64]) -> Result<(), Unsolved> {
         return Err(Unsolved);
     }
     let size = d.iter().map(|x| x * x).chain(e.iter().copied()).fold(0.0, f64::max).sqrt();
-    let small = (0.25 * f64::EPSILON * size).powi(2);
+    let small = (0.5 * f64::EPSILON * size).powi(2);
     let (mut start, mut sweeps) = (0, 0);
     while start < d.len() {
         let end = (start..d.len()).find(|i| e[*i] <= small).unwrap_or(d.len() - 1);
         e[end] = 0.0;
         if end == start {
             (start, sweeps) = (start + 1, 0);
+            continue;
+        }
+        if end == start + 1 {
+            // Two equal numbers with a coupling of a rounding would be swapped for ever.
+            let (mean, half) = (0.5 * (d[start] + d[end]), 0.5 * (d[start] - d[end]));
+            let away = half.hypot(e[start].sqrt());
+            (d[start], d[end], e[start]) = (mean - away, mean + away, 0.0);
             continue;
         }
         if sweeps == SWEEPS {
@@ -62,4 +69,31 @@ fn sweep(d: &mut [f64], e: &mut [f64]) {
     }
     e[0] = s * p;
     d[0] = shift + gamma;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::check::random;
+    use super::*;
+
+    /// Equal numbers whose couplings are a few roundings: every one of them is an eigenvalue to within these.
+    #[test]
+    fn couplings_of_a_rounding() {
+        for seed in 0..200 {
+            let n = 2 + seed % 20;
+            let couplings = random(n, seed as u64);
+            let size = [1e-16, 3e-16, 1e-15][seed % 3];
+            let mut squares: Vec<f64> = couplings.iter().map(|x| (size * x).powi(2)).collect();
+            squares[n - 1] = 0.0;
+            let mut values = vec![-1.0; n];
+            assert_eq!(eigenvalues(&mut values, &mut squares), Ok(()), "{seed}");
+            assert!(values.iter().all(|x| (x + 1.0).abs() < 1e-14), "{values:?}");
+            // The same beside a diagonal of zeros: pairs of ±1.
+            let mut pairs: Vec<f64> = couplings.iter().flat_map(|x| [1.0, (size * x).powi(2)]).collect();
+            pairs[2 * n - 1] = 0.0;
+            let mut values = vec![0.0; 2 * n];
+            assert_eq!(eigenvalues(&mut values, &mut pairs), Ok(()), "{seed}");
+            assert!(values.iter().all(|x| (x.abs() - 1.0).abs() < 1e-14), "{values:?}");
+        }
+    }
 }

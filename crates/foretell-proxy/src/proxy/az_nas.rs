@@ -24,6 +24,7 @@ pub struct AzNas {}
 
 pub(super) const ABOUT: &About = &About {
     name: "az-nas",
+    version: 2,
     sentence: "AZ-NAS: expressivity, trainability and complexity, combined by the logarithm of ranks.",
     formula: "s(A) = Σ_parts ln(rank / N)",
     paper: "AZ-NAS (Lee & Ham, 2024)",

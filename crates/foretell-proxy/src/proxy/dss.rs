@@ -54,7 +54,7 @@ enum By {
 
 pub(super) const ABOUT: &About = &About {
     name: "dss",
-    version: 2,
+    version: 3,
     sentence: "DSS: diversity of attention plus saliency of feed-forward layers.",
     formula: "s = Σ_l Σ_{Q,K,V,O} ‖g‖_* ‖W‖_* + Σ_{fc1,fc2} Σ |g ⊙ W|",
     paper: "TF-TAS (Zhou et al., 2022); T-Razor eq. 8 and 9",

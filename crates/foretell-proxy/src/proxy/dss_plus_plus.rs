@@ -18,7 +18,7 @@ pub struct DssPlusPlus(Dss);
 
 pub(super) const ABOUT: &About = &About {
     name: "dss++",
-    version: 2,
+    version: 3,
     sentence: "DSS++: the rank of diversity plus the rank of saliency within a set.",
     formula: "s(A) = rank(Σ_l D_l) + rank(Σ_l S_l)",
     paper: "T-Razor eq. 10",

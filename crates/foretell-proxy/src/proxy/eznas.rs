@@ -18,6 +18,7 @@ pub struct Eznas {}
 
 pub(super) const ABOUT: &About = &About {
     name: "eznas",
+    version: 2,
     sentence: "EZNAS: the formula found by genetic programming, as LPZero runs it.",
     formula: "s = Σ_ℓ sigmoid(ln |det(sign(g) sign(g)ᵀ)|)",
     paper: "EZNAS (Akhauri et al., 2022)",

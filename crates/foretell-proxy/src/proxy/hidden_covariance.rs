@@ -36,6 +36,7 @@ impl Default for HiddenCovariance {
 
 pub(super) const ABOUT: &About = &About {
     name: "hidden-covariance",
+    version: 2,
     sentence: "Hidden covariance: how independently the hidden units of a recurrent layer vary.",
     formula: "s = −Σ_n ln(λ_n + 1e-5) + 1/(λ_n + 1e-5)",
     paper: "Serianni & Kalita (2023)",

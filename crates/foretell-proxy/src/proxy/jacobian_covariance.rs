@@ -33,7 +33,7 @@ pub(super) enum Rows {
 
 pub(super) const ABOUT: &About = &About {
     name: "jacobian-covariance",
-    version: 2,
+    version: 3,
     sentence: "Jacobian covariance: how differently the output depends on the input from sample to sample.",
     formula: "s = −Σ_n ln(λ_n + 1e-5) + 1/(λ_n + 1e-5)",
     paper: "Mellor et al. (2020); Serianni & Kalita (2023)",

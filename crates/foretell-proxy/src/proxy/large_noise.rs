@@ -43,7 +43,7 @@ impl Default for LargeNoise {
 pub(super) const ABOUT: &About = &About {
     name: "large-noise",
     sentence: "Large noise: how much a Jacobian score changes when the embedded input is disturbed.",
-    version: 2,
+    version: 3,
     formula: "s = ±(1 − |S(x) − S(x + 10·v·ε)|), plus for covariance, minus for cosine",
     paper: "Serianni & Kalita (2023)",
     cost: Cost::Passes,

@@ -44,6 +44,7 @@ impl Default for LengthDistortion {
 pub(super) const ABOUT: &About = &About {
     name: "length-distortion",
     aliases: &["ld"],
+    version: 2,
     sentence: "Length distortion: how much longer the network makes a circle.",
     formula: "s = log10 Σ_θ ‖dφ/dθ‖ along a circle in input space",
     paper: "As-ViT (Chen et al., 2022)",

@@ -47,6 +47,7 @@ enum Rows {
 
 pub(super) const ABOUT: &About = &About {
     name: "meco",
+    version: 2,
     sentence: "MeCo: how far feature maps are from being linearly dependent.",
     formula: "s = Σ_ℓ λ_min(corr(F_ℓ))",
     paper: "MeCo (Jiang et al., 2023)",

@@ -20,6 +20,7 @@ pub struct MoreNoised {
 
 pub(super) const ABOUT: &About = &About {
     name: "more-noised",
+    version: 2,
     sentence: "More noised: the product of a Jacobian score over growing noise.",
     formula: "s = ± Π_a S(x + a·v·ε), a = 0, 0.1, 10, 100",
     paper: "Serianni & Kalita (2023)",

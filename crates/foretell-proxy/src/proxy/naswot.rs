@@ -48,6 +48,7 @@ enum Taken {
 pub(super) const ABOUT: &About = &About {
     name: "naswot",
     aliases: &["activation-distance"],
+    version: 2,
     sentence: "NASWOT: how differently samples switch the activations on and off.",
     formula: "s = ln |det Σ_layers C Cᵀ + (1−C)(1−C)ᵀ|",
     paper: "NASWOT (Mellor et al., 2021); activation distance of Serianni & Kalita (2023)",

@@ -50,6 +50,7 @@ pub(super) const QKV: (&str, &str, &str) =
 
 pub(super) const ABOUT: &About = &About {
     name: "synaptic-diversity",
+    version: 2,
     sentence: "Synaptic diversity: how far attention weights are from rank one, and how much the output cares.",
     formula: "s = Σ_ℓ ‖∂L/∂W_ℓ‖_* · ‖W_ℓ‖_*",
     paper: "TF-TAS (Zhou et al., 2022); T-Razor eq. 8",

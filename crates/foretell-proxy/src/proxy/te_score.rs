@@ -18,6 +18,7 @@ pub struct TeScore {}
 
 pub(super) const ABOUT: &About = &About {
     name: "te-score",
+    version: 2,
     sentence: "TE score: how evenly the tangent kernel spreads over samples.",
     formula: "s = −λ_max / λ_min of K_ij = g_i · g_j",
     paper: "TE-NAS (Chen et al., 2021)",

@@ -26,6 +26,7 @@ impl Default for WPca {
 
 pub(super) const ABOUT: &About = &About {
     name: "w-pca",
+    version: 2,
     sentence: "W-PCA: how many principal components feed-forward layers use, times their weights.",
     formula: "s = params · Σ_ℓ d_ℓ, d_ℓ: components that hold 99 % of fc1's variance",
     paper: "W-PCA (Wang et al., 2025)",

@@ -37,6 +37,7 @@ impl Default for ZeroLmWeights {
 
 pub(super) const ABOUT: &About = &About {
     name: "zerolm-weights",
+    version: 2,
     sentence: "ZeroLM on real weights: what attention and feed-forward matrices can carry, balanced by alpha.",
     formula: "s = α Σ_attention cap + (1 − α) Σ_ffn cap,  cap = ‖W‖_F² / min(m,n)",
     paper: "ZeroLM (Chen et al., 2025)",
