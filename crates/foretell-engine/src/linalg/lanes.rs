@@ -31,10 +31,9 @@ pub fn dot(x: &[f64], y: &[f64]) -> f64 {
             sums[0][i] = x[i].mul_add(y[i], sums[0][i]);
         }
     }
-    for i in 0..LANES {
-        sums[0][i] += sums[1][i];
-    }
-    x_rest.iter().zip(y_rest).fold(fold(sums[0]), |sum, (x, y)| x.mul_add(*y, sum))
+    let [mut sum, other] = sums;
+    sum.iter_mut().zip(other).for_each(|(sum, other)| *sum += other);
+    x_rest.iter().zip(y_rest).fold(fold(sum), |sum, (x, y)| x.mul_add(*y, sum))
 }
 
 /// y ← y + a x

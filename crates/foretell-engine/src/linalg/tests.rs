@@ -160,11 +160,8 @@ fn eigenvalues_agree_with_jacobi() {
             let left: Vec<f64> = (0..n * n)
                 .map(|at| if at % n < rank { x[at] * f64::powi(steep, (at % n) as i32) } else { 0.0 })
                 .collect();
-            let signs: Vec<f64> = left
-                .iter()
-                .enumerate()
-                .map(|(at, x)| if at % n % 3 == 0 { -x } else { *x })
-                .collect();
+            let signs: Vec<f64> =
+                left.iter().enumerate().map(|(at, x)| if at % n % 3 == 0 { -x } else { *x }).collect();
             let a = times(&signs, &turned(&left, n, n), n, n, n);
             close_all(&symmetric_eigenvalues(Mat::new(&a, n, n)).unwrap(), &jacobi(a, n));
         }
