@@ -5,11 +5,11 @@ use crate::output::{self, short};
 use crate::studies;
 use foretell::architecture::Architecture;
 use foretell::error::{Error, Result};
-use foretell::export;
 use foretell::network::Weights;
 use foretell::score::free_memory;
 use foretell::seed::Seed;
-use foretell::study::View;
+use foretell::study::{View, journal};
+use foretell::{export, file};
 use serde_json::json;
 use std::path::Path;
 
@@ -17,6 +17,10 @@ use std::path::Path;
 type Origin = Vec<(&'static str, String)>;
 
 pub fn run(args: &Export, json: bool) -> Result<()> {
+    if let Some(file) = &args.to_optuna {
+        return write_journal(args, file, json);
+    }
+    let to = args.to.as_deref().expect("one of both is required");
     let format = export::format(&args.target)?;
     let (architecture, mut origin) = find(args)?;
     let weights = (!args.no_weights && format.name() != "json").then(|| draw(&architecture, args.seed));
@@ -26,18 +30,18 @@ pub fn run(args: &Export, json: bool) -> Result<()> {
     }
     origin.push(("written by", format!("foretell {}", env!("CARGO_PKG_VERSION"))));
     let request = export::Export { architecture: &architecture, weights: weights.as_ref(), origin: &origin };
-    let files = export::write(&request, format, &args.to, args.force)?;
+    let files = export::write(&request, format, to, args.force)?;
     let stock = format.name() == "huggingface" && export::Stock::of(&architecture).is_some();
     if json {
         let list: Vec<_> = files.iter().map(|(name, bytes)| json!({"name": name, "bytes": bytes})).collect();
         output::line(json!({
-            "id": architecture.id(), "to": args.to, "target": format.name(), "stock": stock,
+            "id": architecture.id(), "to": to, "target": format.name(), "stock": stock,
             "params": architecture.params().total, "files": list,
         }));
         return Ok(());
     }
     for (name, bytes) in &files {
-        output::line(format!("{}  {}B", args.to.join(name).display(), short(*bytes)));
+        output::line(format!("{}  {}B", to.join(name).display(), short(*bytes)));
     }
     let next = match format.name() {
         "huggingface" | "pytorch" => {
@@ -50,6 +54,23 @@ pub fn run(args: &Export, json: bool) -> Result<()> {
         "\n{}{next}",
         if stock { "This is a standard model of transformers. " } else { "" }
     ));
+    Ok(())
+}
+
+/// The best candidates of a study as a journal of Optuna.
+fn write_journal(args: &Export, to: &Path, json: bool) -> Result<()> {
+    if to.exists() && !args.force {
+        return Err(Error::Exists { path: to.to_owned() });
+    }
+    let store = studies::open(&args.store)?;
+    let view = View::load(&store, &args.source)?;
+    file::replace(to, journal(&view, args.top, None)?)?;
+    if json {
+        output::line(json!({"study": args.source, "to": to, "candidates": args.top.min(view.trials)}));
+        return Ok(());
+    }
+    output::line(to.display());
+    output::note("\nNext: optuna-dashboard opens it.");
     Ok(())
 }
 

@@ -144,7 +144,7 @@ fn described(saved: &Saved) -> Value {
 
 /// Scores of networks as features.
 fn scores(list: &str, networks: &[Architecture]) -> Result<Vec<ScoreColumn>> {
-    let requests = Request::parse_list(&crate::scoring::written(list)?)?;
+    let requests = Request::parse_list(&foretell::predict::listed(list)?)?;
     if let Some(set) = requests.iter().find(|request| request.is_set_score()) {
         let message = format!("{} ranks a set and has no value of its own", set.label());
         return Err(Error::option("--proxies", message));

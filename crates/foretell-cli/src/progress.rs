@@ -2,6 +2,7 @@
 
 use crate::fit;
 use crate::output::{self, number};
+use foretell::architecture::Architecture;
 use foretell::latency::Phase;
 use foretell::store::Evaluation;
 use foretell::study;
@@ -141,7 +142,7 @@ impl study::Watch for Searching {
         }
     }
 
-    fn evaluated(&self, row: &Evaluation) {
+    fn evaluated(&self, _: &Architecture, row: &Evaluation) {
         let value = study::given_value(row)
             .map_or_else(|| format!("failed ({}): {}", row.status, row.message), number);
         self.say(format!("trial {} evaluated: {value}", row.trial));

@@ -5,7 +5,7 @@ use crate::{output, places};
 use foretell::benchmark::COLUMN;
 use foretell::error::{Error, Result};
 use foretell::file;
-use foretell::predict::Saved;
+use foretell::predict::listed;
 use foretell::probe::Inputs;
 use foretell::proxy::{self, Request};
 use foretell::score::{Cache, Options, Source, pass_memory};
@@ -13,33 +13,6 @@ use std::path::{Path, PathBuf};
 
 /// The weights of a model's folder.
 const WEIGHTS: &str = "model.safetensors";
-
-/// A list of proxies in which every entry `@FILE` is replaced by the proxies in that file.
-pub fn written(list: &str) -> Result<String> {
-    let entry = |entry: &str| match entry.strip_prefix('@') {
-        Some(path) => listed(Path::new(path)),
-        None => Ok(entry.to_owned()),
-    };
-    Ok(proxy::split(list).into_iter().map(entry).collect::<Result<Vec<_>>>()?.join(", "))
-}
-
-/// The proxies in a file, one per line; the rest of a line from `#` on is a comment. A predictor is a proxy too.
-fn listed(path: &Path) -> Result<String> {
-    let text = file::text(path)?;
-    if text.trim_start().starts_with('{') {
-        return Saved::of_json(&path.display().to_string(), &text)?.register();
-    }
-    if !file::is_intact(&text) {
-        let message = "was altered since it was written: write it again, or remove the line '# digest' to use it as it is";
-        return Err(Error::data(path.display().to_string(), message));
-    }
-    let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
-    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-    match lines.is_empty() {
-        true => Err(Error::option(path.display().to_string(), "names no proxy")),
-        false => Ok(lines.join(", ")),
-    }
-}
 
 /// Writes a proxy to a file, with remarks.
 pub fn write(path: &Path, proxy: &str, remarks: &[String]) -> Result<()> {
@@ -51,7 +24,7 @@ pub fn write(path: &Path, proxy: &str, remarks: &[String]) -> Result<()> {
 impl ScoringArgs {
     /// The requested proxies, or the default ones of a command.
     pub fn requests(&self, usual: &str) -> Result<Vec<Request>> {
-        let requests = Request::parse_list(&written(self.proxies.as_deref().unwrap_or(usual))?)?;
+        let requests = Request::parse_list(&listed(self.proxies.as_deref().unwrap_or(usual))?)?;
         if requests.is_empty() {
             return Err(Error::option("--proxies", "names no proxy; see foretell proxies"));
         }
@@ -61,7 +34,7 @@ impl ScoringArgs {
 
     /// The requested proxies, and the columns of the table among them: `column:NAME`.
     pub fn requests_and_columns(&self, usual: &str) -> Result<(Vec<Request>, Vec<String>)> {
-        let list = written(self.proxies.as_deref().unwrap_or(usual))?;
+        let list = listed(self.proxies.as_deref().unwrap_or(usual))?;
         let (columns, others): (Vec<&str>, Vec<&str>) =
             proxy::split(&list).into_iter().partition(|entry| entry.starts_with(COLUMN));
         if columns.is_empty() {

@@ -140,7 +140,7 @@ fn settings(args: &Search) -> Result<Settings> {
     };
     let proxy = match args.train_tokens {
         Some(tokens) => study::score_for(base.space.definition().family, tokens)?,
-        None => crate::scoring::written(&args.proxy)?,
+        None => foretell::predict::listed(&args.proxy)?,
     };
     let objectives: Vec<Objective> =
         asked.iter().map(|text| Objective::parse(text, &proxy)).collect::<Result<_>>()?;

@@ -85,7 +85,7 @@ impl Evaluator for Function {
 }
 
 /// Why a callable gave no number.
-enum Raised {
+pub enum Raised {
     /// It raised an exception about this candidate.
     Candidate(String),
     /// The machine or its user stopped it.
@@ -95,12 +95,18 @@ enum Raised {
 /// What a function says of an architecture.
 fn call(function: &Arc<Py<PyAny>>, network: &Network) -> Result<f64, Raised> {
     let (function, argument) = (function.clone(), Architecture(network.clone()));
+    judged(move |py| function.bind(py).call1((argument,)).and_then(|value| number(&value)))
+}
+
+/// Runs something about one candidate on the calling thread, and tells what concerns the candidate from what does not.
+pub fn judged<T: Send + 'static>(
+    ask: impl FnOnce(Python<'_>) -> PyResult<T> + Send + 'static,
+) -> Result<T, Raised> {
     let caller = Caller::current();
     let raised = caller.clone();
     caller
         .run(move |py| {
-            let result = function.bind(py).call1((argument,)).and_then(|value| number(&value));
-            Ok(result.map_err(|error| {
+            Ok(ask(py).map_err(|error| {
                 if !error.is_instance_of::<PyException>(py) {
                     raised.stop(error);
                     return Raised::Machine(Error::Cancelled);
@@ -155,6 +161,11 @@ impl Proxy for Scored {
 /// Makes a function a proxy of this process; how it is asked for.
 pub fn proxy(function: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(format!("{}[function={}]", PROXY.name, remember(function)?))
+}
+
+/// Whether a proxy is a function of Python.
+pub fn is_function(request: &proxy::Request) -> bool {
+    request.about().name == PROXY.name
 }
 
 /// Makes proxies and searchers of Python known by name, so that studies that used them can be read.
@@ -299,8 +310,9 @@ impl Searcher<Network> for Walker {
     }
 }
 
-/// Ends the study with an exception: a searcher that fails is a program error, not a verdict on a network.
-fn stop(error: PyErr) -> ! {
+/// Ends the work with an exception: a searcher or a function that builds networks and fails is a program error, not a verdict
+/// on a network.
+pub fn stop(error: PyErr) -> ! {
     Caller::current().stop(error);
     checkpoint();
     unreachable!("the work was cancelled")

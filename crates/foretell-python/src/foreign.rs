@@ -234,30 +234,36 @@ impl Module {
     }
 
     fn entries(&mut self, terms: bool) -> Vec<(String, Value)> {
-        let results = std::mem::take(&mut self.results).into_iter();
-        let mut refused: Vec<(Pass, String)> = Vec::new();
-        let mut seen: Vec<(Pass, Result<PassResult>)> = Vec::new();
-        for (pass, result) in self.passes.iter().zip(results) {
-            match result {
-                Ok(result) => seen.push((pass.clone(), Ok(result))),
-                Err(reason) => refused.push((pass.clone(), reason)),
-            }
-        }
-        let lacking = |request: &Request| {
-            let needs = request.needs(&self.subject);
-            let why = |need: &Pass| {
-                let served = seen.iter().any(|(run, _)| run.serves(need));
-                let reason =
-                    refused.iter().find(|(run, _)| run.serves(need)).map(|(_, reason)| reason.clone());
-                let lacks = |(pass, signal, _): &&(usize, Signal, String)| {
-                    self.passes[*pass].serves(need) && need.keep.contains(signal)
-                };
-                let lacking = self.missing.iter().find(lacks).map(|(_, _, reason)| reason.clone());
-                if served { lacking } else { reason }
+        let outcomes = self.outcomes();
+        let entry = |(request, outcome): (&Request, Result<Score, Refusal>)| {
+            let entry = match outcome {
+                Ok(score) => written(request, &score, terms),
+                Err(Refusal::Failed(error)) => json!({"kind": error.kind(), "error": error.to_string()}),
+                Err(Refusal::Role(reason)) => {
+                    json!({"kind": "role", "error": format!("{} {reason}", request.label())})
+                }
             };
-            needs.iter().find_map(why)
+            (request.label().to_owned(), entry)
         };
-        let reasons: Vec<Option<String>> = self.requests.iter().map(lacking).collect();
+        self.requests.iter().zip(outcomes).map(entry).collect()
+    }
+
+    /// What came of each proxy, in the order asked for.
+    pub fn scores(&mut self, py: Python<'_>) -> PyResult<Vec<Result<Score>>> {
+        let outcomes = quietly(py, None, |_| Ok(self.outcomes()))?;
+        let score = |(request, outcome): (&Request, Result<Score, Refusal>)| {
+            outcome.map_err(|refusal| match refusal {
+                Refusal::Failed(error) => error,
+                Refusal::Role(reason) => Error::NotDefined { proxy: request.about().name, reason },
+            })
+        };
+        Ok(self.requests.iter().zip(outcomes).map(score).collect())
+    }
+
+    fn outcomes(&mut self) -> Vec<Result<Score, Refusal>> {
+        let (seen, refused) = self.seen();
+        let reasons: Vec<Option<String>> =
+            self.requests.iter().map(|request| self.lacking(request, &seen, &refused)).collect();
         let able: Vec<usize> = (0..self.requests.len()).filter(|place| reasons[*place].is_none()).collect();
         let guesses: &[Role] = if self.unplaced.is_empty() { &GUESSES[..1] } else { &GUESSES };
         let mut rounds: Vec<Vec<Result<Score>>> = Vec::new();
@@ -272,26 +278,56 @@ impl Module {
         }
         let drawn = self.needs_draws(&seen, &able, &rounds[0]);
         let mut rounds: Vec<_> = rounds.into_iter().map(Vec::into_iter).collect();
-        let mut entries = Vec::new();
-        for (place, request) in self.requests.iter().enumerate() {
-            let entry = match &reasons[place] {
-                Some(reason) => {
-                    failed(&Error::NotDefined { proxy: request.about().name, reason: reason.clone() })
-                }
+        let mut outcomes = Vec::new();
+        for (place, (request, reason)) in self.requests.iter().zip(reasons).enumerate() {
+            let refused =
+                |reason| Err(Refusal::Failed(Error::NotDefined { proxy: request.about().name, reason }));
+            outcomes.push(match reason {
+                Some(reason) => refused(reason),
                 None => {
-                    let found: Vec<Result<Score>> = rounds
-                        .iter_mut()
-                        .map(|round| round.next().expect("every request is scored"))
-                        .collect();
+                    let next =
+                        |round: &mut std::vec::IntoIter<_>| round.next().expect("every request is scored");
+                    let found: Vec<Result<Score>> = rounds.iter_mut().map(next).collect();
                     match drawn.contains(&place) {
-                        true => failed(&unknown_draw(request)),
-                        false => self.entry(request, &found, terms),
+                        true => refused(UNKNOWN_DRAW.to_owned()),
+                        false => self.agreed(found),
                     }
                 }
-            };
-            entries.push((request.label().to_owned(), entry));
+            });
         }
-        entries
+        outcomes
+    }
+
+    /// Passes that were run with what they saw, and why others were not.
+    fn seen(&mut self) -> (Vec<(Pass, Result<PassResult>)>, Vec<(Pass, String)>) {
+        let results = std::mem::take(&mut self.results).into_iter();
+        let (mut seen, mut refused) = (Vec::new(), Vec::new());
+        for (pass, result) in self.passes.iter().zip(results) {
+            match result {
+                Ok(result) => seen.push((pass.clone(), Ok(result))),
+                Err(reason) => refused.push((pass.clone(), reason)),
+            }
+        }
+        (seen, refused)
+    }
+
+    /// Why a request cannot be scored: a pass that it needs was not run, or did not keep what it needs.
+    fn lacking(
+        &self,
+        request: &Request,
+        seen: &[(Pass, Result<PassResult>)],
+        refused: &[(Pass, String)],
+    ) -> Option<String> {
+        let why = |need: &Pass| {
+            let served = seen.iter().any(|(run, _)| run.serves(need));
+            let reason = refused.iter().find(|(run, _)| run.serves(need)).map(|(_, reason)| reason.clone());
+            let lacks = |(pass, signal, _): &&(usize, Signal, String)| {
+                self.passes[*pass].serves(need) && need.keep.contains(signal)
+            };
+            let lacking = self.missing.iter().find(lacks).map(|(_, _, reason)| reason.clone());
+            if served { lacking } else { reason }
+        };
+        request.needs(&self.subject).iter().find_map(why)
     }
 
     /// Requests whose score changes with the distribution that weights are drawn from, which a module does not say.
@@ -331,23 +367,25 @@ impl Module {
     }
 
     /// The score that all guesses agree on, or why there is none.
-    fn entry(&self, request: &Request, found: &[Result<Score>], terms: bool) -> Value {
+    fn agreed(&self, mut found: Vec<Result<Score>>) -> Result<Score, Refusal> {
         if found.iter().any(|score| bits(score) != bits(&found[0])) {
             let names: Vec<String> =
                 self.unplaced.iter().map(|place| self.subject.tensors[*place].name()).collect();
             let (count, shown) = (names.len(), names.iter().take(5).cloned().collect::<Vec<_>>().join(", "));
-            let message = format!(
-                "{} needs to know what every matrix does, and {count} are not placed: {shown}{}; set them by roles",
-                request.label(),
+            return Err(Refusal::Role(format!(
+                "needs to know what every matrix does, and {count} are not placed: {shown}{}; set them by roles",
                 if count > 5 { ", …" } else { "" }
-            );
-            return json!({"kind": "role", "error": message});
+            )));
         }
-        match &found[0] {
-            Ok(score) => written(request, score, terms),
-            Err(error) => failed(error),
-        }
+        found.swap_remove(0).map_err(Refusal::Failed)
     }
+}
+
+/// Why a proxy gives no score.
+enum Refusal {
+    Failed(Error),
+    /// It needs the role of matrices that were not placed.
+    Role(String),
 }
 
 /// What two scores are compared by.
@@ -358,15 +396,8 @@ fn bits(score: &Result<Score>) -> Result<(u64, Vec<u64>), String> {
     }
 }
 
-fn unknown_draw(request: &Request) -> Error {
-    let reason =
-        "it looks at the distribution that weights are drawn from, which a module does not say".to_owned();
-    Error::NotDefined { proxy: request.about().name, reason }
-}
-
-fn failed(error: &Error) -> Value {
-    json!({"kind": error.kind(), "error": error.to_string()})
-}
+const UNKNOWN_DRAW: &str =
+    "it looks at the distribution that weights are drawn from, which a module does not say";
 
 fn mixed(py: Python<'_>) -> PyErr {
     errors::of_kind(py, "data", "gradients of one pass have one precision")

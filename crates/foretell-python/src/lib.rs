@@ -2,6 +2,7 @@
 //! library; signatures and documentation that users see are in `python/foretell`.
 
 mod architecture;
+mod asked;
 mod bench;
 mod callables;
 mod convert;
@@ -28,6 +29,8 @@ mod _native {
 
     #[pymodule_export]
     use super::architecture::Architecture;
+    #[pymodule_export]
+    use super::asked::{asked_architecture, asked_space};
     #[pymodule_export]
     use super::bench::{bench, benchmarks};
     #[pymodule_export]

@@ -1,14 +1,27 @@
-//! What the library notes, such as a damaged file, goes to Python's `logging` under the name `foretell`.
+//! What the library notes, such as a damaged file: Python's `warnings`, and `logging` under the name `foretell` if somebody listens.
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use pyo3::prelude::*;
+use std::sync::Mutex;
 
 struct Logging;
+
+/// Warnings that were not told yet. They come from any thread, and are told by the one that called from Python.
+static PENDING: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Hands on what the library notes from now on. The command line has its own way, so this is not done at import.
 pub fn install() {
     // Fails only if it was done before.
     let _ = log::set_logger(&Logging).map(|()| log::set_max_level(LevelFilter::Info));
+}
+
+/// Tells what was noted. A filter may turn a warning into an exception.
+pub fn tell(py: Python<'_>) -> PyResult<()> {
+    let noted = std::mem::take(&mut *PENDING.lock().expect("no holder panics"));
+    if noted.is_empty() {
+        return Ok(());
+    }
+    py.import("foretell._notes")?.call_method1("warn", (noted,)).map(drop)
 }
 
 impl Log for Logging {
@@ -17,20 +30,9 @@ impl Log for Logging {
     }
 
     fn log(&self, record: &Record) {
-        if !self.enabled(record.metadata()) {
-            return;
+        if self.enabled(record.metadata()) && record.level() <= Level::Warn {
+            PENDING.lock().expect("no holder panics").push(record.args().to_string());
         }
-        let level = match record.level() {
-            Level::Error => 40,
-            Level::Warn => 30,
-            Level::Info => 20,
-            Level::Debug | Level::Trace => 10,
-        };
-        Python::attach(|py| {
-            let logger = py.import("logging").and_then(|m| m.call_method1("getLogger", ("foretell",)));
-            // There is nobody to tell that telling failed.
-            let _ = logger.and_then(|logger| logger.call_method1("log", (level, record.args().to_string())));
-        });
     }
 
     fn flush(&self) {}

@@ -44,7 +44,7 @@ impl ScoreOptions {
     pub fn requests(&self) -> Result<Vec<Request>> {
         let mut requests = Vec::new();
         for text in &self.proxies {
-            requests.extend(Request::parse_list(text)?);
+            requests.extend(Request::parse_list(&foretell::predict::listed(text)?)?);
         }
         match requests.is_empty() {
             true => Err(Error::option("proxies", "names no proxy")),

@@ -1,5 +1,7 @@
 //! `foretell.search`: arguments → settings → a study.
 
+use crate::architecture::Architecture;
+use crate::asked::Modules;
 use crate::callables::{self, Function};
 use crate::convert::{options, to_python};
 use crate::errors::OrRaise;
@@ -7,12 +9,14 @@ use crate::limits::{LimitOptions, count};
 use crate::space::Space;
 use crate::study::{Home, Study};
 use crate::train::DataOptions;
-use crate::work::{self, quietly};
+use crate::work::{self, Caller, quietly};
+use foretell::architecture::Architecture as Network;
 use foretell::error::{Error, Result};
+use foretell::predict::listed;
 use foretell::score::{Options, pass_memory};
-use foretell::store::Store;
+use foretell::store::{Evaluation, Store};
 use foretell::study::{
-    self, Evaluator, Objective, Progress, Settings, Shard, StudyBuilder, Table, Trained, Watch,
+    self, Evaluator, Objective, Progress, Settings, Shard, StudyBuilder, Table, Trained, Watch, given_value,
 };
 use foretell::{benchmark, search as algorithm};
 use pyo3::prelude::*;
@@ -58,7 +62,7 @@ pub struct SearchOptions {
 
 impl SearchOptions {
     fn settings(&self, space: &Space, evaluator: Option<Function>) -> Result<Settings> {
-        let objectives = self.objectives.iter().map(|text| Objective::parse(text, ""));
+        let objectives = self.objectives.iter().map(|text| Objective::parse(&listed(text)?, ""));
         if self.searcher != study::AUTO {
             algorithm::about(&self.searcher)?;
         }
@@ -114,6 +118,8 @@ struct Looking {
     generation: Mutex<Option<Progress>>,
     evaluated: AtomicU64,
     told: Mutex<Option<(u64, u64, u64)>>,
+    /// Called with every evaluation.
+    on_evaluation: Option<Arc<Py<PyAny>>>,
 }
 
 impl Watch for Looking {
@@ -125,8 +131,23 @@ impl Watch for Looking {
         *self.generation.lock().expect("no holder panics") = Some(progress.clone());
     }
 
-    fn evaluated(&self, _: &foretell::store::Evaluation) {
+    fn evaluated(&self, network: &Network, evaluation: &Evaluation) {
         self.evaluated.fetch_add(1, Ordering::Relaxed);
+        if let Some(function) = self.on_evaluation.clone() {
+            let told = json!({
+                "trial": evaluation.trial, "value": given_value(evaluation), "status": evaluation.status,
+                "message": evaluation.message, "seconds": evaluation.seconds, "evaluator": evaluation.evaluator,
+            });
+            let caller = Caller::current();
+            let network = Architecture(network.clone());
+            let done = caller.run(move |py| {
+                let told: Bound<'_, PyDict> = to_python(py, &told)?.cast_into()?;
+                told.set_item("architecture", network)?;
+                function.bind(py).call1((told,)).map(drop)
+            });
+            // The evaluation is stored: the search ends, and nothing is lost.
+            done.unwrap_or_else(|error| caller.stop(error));
+        }
     }
 }
 
@@ -157,7 +178,8 @@ impl Looking {
 
 /// Searches a space; see `foretell.search`.
 #[pyfunction]
-#[pyo3(signature = (space, options, *, proxy = None, searcher = None, evaluate = None, progress = None))]
+#[pyo3(signature = (space, options, *, proxy = None, searcher = None, evaluate = None, score = None, on_evaluation = None, progress = None))]
+#[allow(clippy::too_many_arguments)]
 pub fn search(
     py: Python<'_>,
     space: &Space,
@@ -165,30 +187,29 @@ pub fn search(
     proxy: Option<&Bound<'_, PyAny>>,
     searcher: Option<&Bound<'_, PyAny>>,
     evaluate: Option<&Bound<'_, PyAny>>,
+    score: Option<Py<PyAny>>,
+    on_evaluation: Option<Py<PyAny>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Study> {
     let (asked, evaluator) = read(py, options, proxy, searcher, evaluate)?;
     let home = Home::of(asked.store.as_deref()).or_raise(py)?;
-    let looking = Looking::default();
+    let looking = Looking { on_evaluation: on_evaluation.map(Arc::new), ..Looking::default() };
     let tell = |py: Python<'_>| looking.tell(py, progress.as_ref());
     let ended = work::work(py, asked.threads, &tell, |token| {
         let settings = asked.settings(space, evaluator)?;
         let mut store = Store::open(home.path())?;
-        StudyBuilder::from(settings)
-            .scoring(asked.scoring())
-            .cancel(token.clone())
-            .in_store(&mut store)
-            .name(asked.name.as_deref())
-            .command(&asked.command)
-            .watch(&looking)
-            .run()
+        let mut builder = StudyBuilder::from(settings).scoring(asked.scoring()).cancel(token.clone());
+        if let Some(score) = score {
+            builder = builder.executor(Arc::new(Modules(Arc::new(score))));
+        }
+        builder.in_store(&mut store).name(asked.name.as_deref()).command(&asked.command).watch(&looking).run()
     })?;
     Ok(Study::of(home, &ended))
 }
 
 /// Checks a search and says what it would do; see `foretell.plan`.
 #[pyfunction]
-#[pyo3(signature = (space, options, *, proxy = None, searcher = None, evaluate = None))]
+#[pyo3(signature = (space, options, *, proxy = None, searcher = None, evaluate = None, score = None))]
 pub fn plan<'py>(
     py: Python<'py>,
     space: &Space,
@@ -196,10 +217,15 @@ pub fn plan<'py>(
     proxy: Option<&Bound<'py, PyAny>>,
     searcher: Option<&Bound<'py, PyAny>>,
     evaluate: Option<&Bound<'py, PyAny>>,
+    score: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (asked, evaluator) = read(py, options, proxy, searcher, evaluate)?;
     let plan = quietly(py, asked.threads, |_| {
         let builder = StudyBuilder::from(asked.settings(space, evaluator)?).scoring(asked.scoring());
+        let builder = match score {
+            Some(score) => builder.executor(Arc::new(Modules(Arc::new(score)))),
+            None => builder,
+        };
         let builder = match &asked.store {
             Some(path) => builder.store(path),
             None => builder,
@@ -249,6 +275,6 @@ pub fn studies(py: Python<'_>, store: PathBuf) -> PyResult<Vec<Study>> {
 /// Every search algorithm: name and one sentence.
 #[pyfunction]
 pub fn algorithms() -> Vec<(&'static str, &'static str)> {
-    let entries = algorithm::catalogue::<foretell::architecture::Architecture>();
+    let entries = algorithm::catalogue::<Network>();
     entries.iter().map(|entry| (entry.about.name, entry.about.sentence)).collect()
 }

@@ -4,6 +4,7 @@ use crate::architecture::Architecture;
 use crate::convert::{from_python, options, to_python};
 use crate::errors::OrRaise;
 use crate::limits::LimitOptions;
+use crate::work::quietly;
 use foretell::error::{Error, Result};
 use foretell::seed::Seed;
 use foretell::space::{self, Size};
@@ -25,6 +26,10 @@ impl Space {
     fn new(space: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(known) = space.extract::<Space>() {
             return Ok(known);
+        }
+        // A space of another module, such as that of a function.
+        if let Ok(known) = space.getattr("_native") {
+            return Ok(known.extract()?);
         }
         let py = space.py();
         if space.is_instance_of::<PyDict>() {
@@ -75,7 +80,7 @@ impl Space {
     /// Least and largest of parameters and multiply-adds, and the share of architectures inside limits.
     fn _describe<'py>(&self, py: Python<'py>, limits: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
         let limits: LimitOptions = options(limits, "limits")?;
-        let described = py.detach(|| -> Result<Value> {
+        let described = quietly(py, Some(1), |_| {
             let share = match limits.given() {
                 true => self.0.within(&limits.limits()?)?.share(),
                 false => Some(1.0),
@@ -86,12 +91,12 @@ impl Space {
                 "params": extremes.map(|[params, _]| params), "flops": extremes.map(|[_, flops]| flops),
             }))
         });
-        to_python(py, &described.or_raise(py)?)
+        to_python(py, &described?)
     }
 
     fn _sample(&self, py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<Vec<Architecture>> {
         let asked: SampleOptions = crate::convert::options(options, "sample")?;
-        py.detach(|| sample(&*self.0, &asked)).or_raise(py)
+        quietly(py, Some(1), |_| sample(&*self.0, &asked))
     }
 
     fn __contains__(&self, architecture: &Architecture) -> bool {
@@ -134,6 +139,7 @@ struct SampleOptions {
 }
 
 fn sample(space: &dyn space::Space, asked: &SampleOptions) -> Result<Vec<Architecture>> {
+    space.check_source()?;
     let limits = asked.limits.limits()?;
     let inside = (asked.limits.given() || asked.uniform).then(|| space.within(&limits)).transpose()?;
     let one = |index| {
@@ -159,7 +165,9 @@ fn of_dict(content: &Value) -> Result<Arc<dyn space::Space>> {
     {
         return Err(wrong(format!("is called '{preset}' like a preset: choose another name")));
     }
-    space::parse(&name, &text)
+    let parsed = space::parse(&name, &text)?;
+    parsed.check_source()?;
+    Ok(parsed)
 }
 
 /// Names of the spaces that ship with the package.

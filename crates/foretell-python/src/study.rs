@@ -267,13 +267,20 @@ impl Study {
         })
     }
 
+    /// The cards of the report: a few numbers, the winner, the best candidates.
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        self.view(py, |store, view| report::cards(view, &store.hash(&view.study)?))
+    }
+
+    /// The best candidates as the text of an Optuna journal.
+    #[pyo3(signature = (n, name = None))]
+    fn _journal(&self, py: Python<'_>, n: usize, name: Option<String>) -> PyResult<String> {
+        self.view(py, |_, view| study::journal(view, n, name.as_deref()))
+    }
+
     fn __repr__(&self) -> String {
         let stopped = self.stopped.as_deref().unwrap_or("not finished");
         format!("<Study {:?}: {} trials, {stopped}>", self.name, self.trials)
-    }
-
-    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
-        slf.py().import("foretell._display")?.call_method1("study", (slf,))?.extract()
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {

@@ -140,7 +140,9 @@ pub fn work<T: Send>(
     if let Some(error) = raised.lock().expect("no holder panics").take() {
         return Err(error);
     }
-    result.map_err(|error| errors::raise(py, &error))
+    let told = logging::tell(py);
+    let done = result.map_err(|error| errors::raise(py, &error))?;
+    told.map(|()| done)
 }
 
 /// Work that nobody watches.

@@ -3,6 +3,7 @@
 //!
 //! `cargo bench --bench etas -- [seeds]`; 3 if nothing is said.
 
+use foretell::architecture::Architecture;
 use foretell::data::{Data, Tokeniser};
 use foretell::space::{self, Bound, Limits};
 use foretell::store::{Evaluation, Store};
@@ -16,7 +17,7 @@ use std::time::Instant;
 struct Losses(Mutex<Vec<f64>>);
 
 impl Watch for Losses {
-    fn evaluated(&self, row: &Evaluation) {
+    fn evaluated(&self, _: &Architecture, row: &Evaluation) {
         let value = study::given_value(row).unwrap_or(f64::INFINITY);
         self.0.lock().expect("no holder panics").push(value);
     }

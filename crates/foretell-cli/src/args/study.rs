@@ -126,8 +126,14 @@ pub struct Export {
     #[arg(value_name = "STUDY|ARCH.json")]
     pub source: String,
     /// Folder to write. It is written completely or not at all.
-    #[arg(long, value_name = "DIR")]
-    pub to: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "to_optuna")]
+    pub to: Option<PathBuf>,
+    /// Write the best candidates of the study into this file instead: a journal of Optuna, which optuna-dashboard opens.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["to", "target", "trial", "seed", "no_weights"])]
+    pub to_optuna: Option<PathBuf>,
+    /// Number of candidates in the journal.
+    #[arg(long, value_name = "N", default_value_t = 200, requires = "to_optuna")]
+    pub top: usize,
     /// Format: huggingface (a folder for AutoModel.from_pretrained), pytorch (one plain file), timm (a registered vision
     /// transformer) or json (only the architecture).
     #[arg(long, default_value = "huggingface", value_name = "FORMAT")]

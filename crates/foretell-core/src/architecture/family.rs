@@ -32,6 +32,8 @@ pub enum Positions {
     Stages(usize),
     /// The nodes of a cell.
     Nodes,
+    /// What a function asked for, one after the other.
+    Choices,
 }
 
 /// What networks of a family are, as far as passes, proxies and training must know.
@@ -79,6 +81,10 @@ pub trait Family: Sync {
     /// Whether released code counts multiply-adds in a way worth offering.
     fn has_published_flops(&self) -> bool {
         false
+    }
+    /// Whether multiply-adds, memory and latency of its networks are known here; otherwise parameters alone are.
+    fn counts_work(&self) -> bool {
+        true
     }
     /// Multiply-adds outside the positions.
     fn flops_outside(&self, architecture: &Architecture, counter: Counter) -> u128;
@@ -164,7 +170,7 @@ impl Positions {
         match self {
             Positions::Layers(key) => globals[super::field::offset(fields, key)] as usize,
             Positions::Stages(n) => *n,
-            Positions::Nodes => 0,
+            Positions::Nodes | Positions::Choices => 0,
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod field;
 pub mod flexibert;
 pub mod gpt2;
 pub mod llama;
+pub mod module;
 pub mod pit;
 pub mod recurrent;
 pub mod shunted;
@@ -83,6 +84,9 @@ fn fits(what: &str, size: u64) -> Result<(), String> {
     }
 }
 
+/// Families whose networks somebody else builds and runs: they are read, stored and reported.
+const ELSEWHERE: &[&dyn Family] = &[&module::Family];
+
 /// Families that users brought.
 static BROUGHT: RwLock<Vec<&'static dyn Family>> = RwLock::new(Vec::new());
 
@@ -90,7 +94,7 @@ static BROUGHT: RwLock<Vec<&'static dyn Family>> = RwLock::new(Vec::new());
 /// the name of another is refused.
 pub fn register(family: &'static dyn Family) -> Result<()> {
     let mut brought = BROUGHT.write().expect("no holder panics");
-    match FAMILIES.iter().chain(&*brought).find(|known| known.is(family)) {
+    match FAMILIES.iter().chain(ELSEWHERE).chain(&*brought).find(|known| known.is(family)) {
         Some(known) if std::ptr::eq(known.card(), family.card()) => Ok(()),
         Some(_) => Err(Error::parse(family.name(), "is the name of another family: choose another")),
         None => {
@@ -100,9 +104,9 @@ pub fn register(family: &'static dyn Family) -> Result<()> {
     }
 }
 
-/// Every family: those of the library, then those that were registered.
+/// Every family: those of the library, those of networks that are run elsewhere, then those that were registered.
 pub fn families() -> Vec<&'static dyn Family> {
-    FAMILIES.iter().chain(&*BROUGHT.read().expect("no holder panics")).copied().collect()
+    FAMILIES.iter().chain(ELSEWHERE).chain(&*BROUGHT.read().expect("no holder panics")).copied().collect()
 }
 
 /// The family of this name.
@@ -224,9 +228,10 @@ impl Architecture {
 
     /// Multiply-adds of one forward pass of one input.
     ///
-    /// `None` if the family has no published counter worth following.
+    /// `None` if nobody counts them, or if the family has no published counter worth following.
     pub fn flops(&self, counter: Counter) -> Option<u64> {
-        if counter == Counter::Published && !self.family.has_published_flops() {
+        let published = counter == Counter::Published && !self.family.has_published_flops();
+        if published || !self.family.counts_work() {
             return None;
         }
         Some(self.count_flops(counter) as u64)

@@ -299,6 +299,13 @@ impl<'v> Visitor<'v> {
         self.indices = indices.map(|i| i as u32);
     }
 
+    /// Parameters of which only the number is known: they are counted, and there is no tensor to hand out.
+    pub fn uncharted(&mut self, parameters: u64) {
+        if let Sink::Count(params) = &mut self.sink {
+            params.total += parameters;
+        }
+    }
+
     /// Any tensor.
     pub fn tensor(&mut self, mut tensor: Tensor) {
         tensor.block = self.block;

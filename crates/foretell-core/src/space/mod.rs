@@ -4,6 +4,7 @@
 //! the same way, works wherever a preset does. Adding a preset is one file and one line in [`PRESETS`].
 
 mod additive;
+mod asked;
 mod budget;
 mod cells;
 mod distribution;
@@ -13,6 +14,7 @@ mod neighbours;
 mod optimum;
 mod uniform;
 
+pub use asked::{Asked, Source};
 pub use cells::Cells;
 pub use file::{Column, Definition};
 pub use grid::{Grid, Walk};
@@ -53,6 +55,10 @@ pub const PRESETS: &[(&str, &str)] = &[
 pub trait Space: Send + Sync {
     /// The file it was built from.
     fn definition(&self) -> &Definition;
+    /// Whether networks can be drawn: a space that is a function of the user's needs the function.
+    fn check_source(&self) -> Result<()> {
+        Ok(())
+    }
     /// A random architecture.
     fn sample(&self, rng: &mut Rng) -> Architecture;
     /// A child that differs from its parent in about `rate` of its values.
@@ -241,10 +247,11 @@ pub fn is_preset(name: &str) -> bool {
 /// A space from the text of a space file; `place` is what complaints call it.
 pub fn parse(place: &str, text: &str) -> Result<Arc<dyn Space>> {
     let definition = Definition::parse(place, text)?;
-    if definition.family.card().positions == Positions::Nodes {
-        return Ok(Arc::new(Cells::new(definition)?));
-    }
-    Ok(Arc::new(Grid::new(definition)?))
+    Ok(match definition.family.card().positions {
+        Positions::Nodes => Arc::new(Cells::new(definition)?),
+        Positions::Choices => Arc::new(Asked::new(definition, None)?),
+        Positions::Layers(_) | Positions::Stages(_) => Arc::new(Grid::new(definition)?),
+    })
 }
 
 /// A preset by name, or a space file by path.
@@ -255,6 +262,7 @@ pub fn open(name_or_path: &str) -> Result<Arc<dyn Space>> {
     }
     let text = crate::file::text(Path::new(name_or_path))?;
     let space = parse(name_or_path, &text)?;
+    space.check_source()?;
     // A file that calls itself like a preset would make its architectures read back as the preset's.
     match PRESETS.iter().find(|(name, _)| *name == space.name()) {
         Some((name, shipped)) if *shipped != text => {

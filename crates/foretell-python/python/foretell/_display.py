@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from foretell._native import Architecture, Study
+    from foretell._native import Architecture
 
 
 def frame(columns: dict[str, list[Any]]) -> Any:
@@ -40,24 +40,3 @@ def architecture(shown: Architecture) -> str:
     rows += [[key, _short(value)] for key, value in shown.to_dict().items()]
     return table(["field", "value"], rows)
 
-
-def study(shown: Study) -> str:
-    """A card of the winner beside the best uniform network, and the next best."""
-    winner, uniform = shown.winner, shown.uniform
-    stopped = shown.stopped or "not finished"
-    parts = [f"<p><b>{escape(shown.name)}</b>: {len(shown)} trials, {shown.failed} failed, {escape(stopped)}</p>"]
-    if winner is None:
-        return "".join(parts) + "<p>Nothing won.</p>"
-    names = list(winner.values)
-    rows: list[list[object]] = []
-    for candidate in shown.top(5):
-        mark = " ★" if candidate.trial == winner.trial else ""
-        values = [f"{value:.6g}" if value is not None else "failed" for value in candidate.values.values()]
-        network = candidate.architecture
-        rows.append([f"{candidate.trial}{mark}", network.id, *values, f"{network.params:,}", _short(network.to_dict())])
-    parts.append(table(["trial", "id", *names, "parameters", "architecture"], rows))
-    if uniform is not None:
-        said = shown.answer.get("beats_uniform")
-        verdict = "" if said is None else ", which the winner beats" if said else ", which the winner does not beat"
-        parts.append(f"<p>Best uniform network: {escape(uniform.id)}, {uniform.params:,} parameters{verdict}.</p>")
-    return "".join(parts)

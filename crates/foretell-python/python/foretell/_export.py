@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 
 
 def to_torch(architecture: Architecture, seed: int, weights: bool) -> Any:
-    """The module of an export, built from its code, with its weights."""
+    """The module of an export, built from its code, with its weights; or what the function of its space builds."""
     try:
         import torch  # noqa: F401
     except ImportError as error:
         raise ImportError("torch is needed for to_torch: pip install 'foretell[torch]'") from error
+    if "choices" in architecture.to_dict():
+        from foretell.torch._space import known
+
+        return known(architecture.space).build(architecture, seed=seed)
     files = architecture._files("pytorch", seed, weights)
     name = f"foretell_exported_{architecture.id}"
     module = types.ModuleType(name)

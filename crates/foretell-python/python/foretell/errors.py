@@ -167,10 +167,20 @@ class ModelError(Error, ValueError):
     kind = "model"
 
 
+class SpaceError(Error, ValueError):
+    """A function of a space that fails: it raises, gives no module, or asks for one name in two ways."""
+
+    kind = "space"
+
+
 class RoleError(Error, ValueError):
     """A proxy needs the role of a matrix that was not found; set it by ``roles``."""
 
     kind = "role"
+
+
+class ForetellWarning(UserWarning):
+    """What should be known and is no error: a damaged cache that is computed again, a proxy that is not cached."""
 
 
 _KINDS: dict[str, type[Error]] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -54,51 +56,22 @@ def gate(
 def export(study: Study, path: Path, *, n: int = 200, name: str | None = None) -> optuna.Study:
     """Writes the best candidates of a study into an Optuna journal, which optuna-dashboard opens.
 
-    Fields of architectures are parameters, one per position where they are lists; objectives are the values.
+    Fields of architectures are parameters, one per entry where they are lists; objectives are the values. The command line does
+    the same by ``foretell export STUDY --to-optuna FILE``.
 
-    :param n: Number of candidates; a trial takes some milliseconds to write.
+    :param n: Number of candidates.
     :param name: Name of the study in the journal; by default that of the study.
     """
     import optuna
-    from optuna.distributions import CategoricalDistribution
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend
 
-    candidates = [candidate for candidate in study.top(n) if None not in candidate.values.values()]
-    rows = [_parameters(candidate.architecture.to_dict()) for candidate in candidates]
-    choices: dict[str, dict[Any, None]] = {}
-    for row in rows:
-        for key, value in row.items():
-            choices.setdefault(key, {})[value] = None
-    distributions = {key: CategoricalDistribution(list(values)) for key, values in choices.items()}
-    costs = {"params", "flops", "memory", "cache", "latency", "token-latency"}
-    names = list(candidates[0].values) if candidates else []
-    made = optuna.create_study(
-        storage=JournalStorage(JournalFileBackend(str(path))),
-        study_name=name or study.name,
-        directions=["minimize" if objective in costs else "maximize" for objective in names] or ["maximize"],
-    )
-    made.set_metric_names(names)
-    for candidate, row in zip(candidates, rows, strict=True):
-        made.add_trial(
-            optuna.trial.create_trial(
-                params=row,
-                distributions={key: distributions[key] for key in row},
-                values=list(candidate.values.values()),
-                user_attrs={"id": candidate.architecture.id, "trial": candidate.trial, "params": candidate.architecture.params},
-            )
-        )
-    return made
+    from foretell.errors import ExistsError
 
-
-def _parameters(fields: dict[str, Any]) -> dict[str, Any]:
-    """Fields as flat parameters."""
-    flat: dict[str, Any] = {}
-    for key, value in fields.items():
-        if isinstance(value, list) and all(not isinstance(item, (list, dict)) for item in value):
-            flat.update({f"{key}.{place}": item for place, item in enumerate(value)})
-        elif isinstance(value, (list, dict)):
-            flat[key] = str(value)
-        else:
-            flat[key] = value
-    return flat
+    text = study._journal(n, name)
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise ExistsError(f"{os.fspath(path)}: exists already: choose another file") from None
+    return optuna.load_study(study_name=name or study.name, storage=JournalStorage(JournalFileBackend(os.fspath(path))))

@@ -61,6 +61,13 @@ impl Labels {
             let message = format!("network {} has the label {}", row + 1, values[row]);
             return Err(Error::data("labels", message));
         }
+        if let Some(strange) = architectures.iter().find(|network| !network.family().counts_work()) {
+            let message = format!(
+                "{} networks have no features: nobody here knows what they are made of",
+                strange.family()
+            );
+            return Err(Error::data("labels", message));
+        }
         if let Some(other) = architectures.iter().find(|other| !other.family().is(architectures[0].family()))
         {
             let (one, two) = (architectures[0].family(), other.family());

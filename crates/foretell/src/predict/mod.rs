@@ -17,6 +17,7 @@ mod course;
 mod design;
 mod features;
 mod labels;
+mod listed;
 mod minimise;
 mod process;
 mod saved;
@@ -26,6 +27,7 @@ pub use design::{design, pool, propose};
 pub use features::{Feature, Group, features};
 use labels::FEWEST;
 pub use labels::{Labels, ScoreColumn};
+pub use listed::listed;
 pub use saved::{Saved, load, name_proxy};
 
 use crate::architecture::{self, Architecture};

@@ -54,6 +54,18 @@ impl Chart {
             super::MARK
         )
     }
+
+    /// The chart as a picture that neither takes nor gives styles of the page around it.
+    pub(super) fn picture(&self) -> String {
+        let mut source = String::new();
+        for c in self.alone().chars() {
+            match c {
+                '%' | '#' | '<' | '>' | '"' | '\'' | '\n' => source += &format!("%{:02X}", c as u32),
+                other => source.push(other),
+            }
+        }
+        format!("<img alt=\"{}\" src=\"data:image/svg+xml,{source}\">", escape(&self.label))
+    }
 }
 
 /// Radius of a mark without highlight.

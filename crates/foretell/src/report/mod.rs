@@ -104,23 +104,20 @@ pub fn write(
         failures.add(trial);
         Ok(())
     })?;
-    let subject = Subject {
-        view,
-        study: &view.study,
-        hash,
-        random,
-        verification,
-        evidence,
-        objectives: view.objectives(),
-        leaderboard: &view.leaderboard,
-        order: view.leaderboard.best(usize::MAX),
-        space: view.settings.space.clone(),
-        counts,
-        failures,
-    };
+    let subject = Subject { verification, evidence, ..Subject::new(view, hash, random, counts, failures) };
     let mut charts = Vec::new();
     let html = subject.page(&mut charts)?;
     Ok(Report { html, charts: charts.into_iter().map(|(name, chart)| (name, chart.alone())).collect() })
+}
+
+/// The few numbers that matter most, the winner and the best candidates of a study as markup to stand in a page of others, such
+/// as a notebook.
+pub fn cards(view: &View, hash: &str) -> Result<String> {
+    let mut counts = vec![None; view.trials];
+    for trial in view.best(table::LOOKED_AT) {
+        counts[trial] = Some(Candidate::read(&view.trial(trial)?)?.counts());
+    }
+    Subject::new(view, hash, &Baseline::Absent, counts, Failures::default()).cards()
 }
 
 impl Candidate {
@@ -137,7 +134,37 @@ impl Candidate {
     }
 }
 
+impl<'a> Subject<'a> {
+    fn new(
+        view: &'a View<'a>,
+        hash: &'a str,
+        random: &'a Baseline<'a>,
+        counts: Vec<Option<Counts>>,
+        failures: Failures,
+    ) -> Self {
+        Subject {
+            view,
+            study: &view.study,
+            hash,
+            random,
+            verification: None,
+            evidence: &[],
+            objectives: view.objectives(),
+            leaderboard: &view.leaderboard,
+            order: view.leaderboard.best(usize::MAX),
+            space: view.settings.space.clone(),
+            counts,
+            failures,
+        }
+    }
+}
+
 impl Subject<'_> {
+    /// Whether multiply-adds and memory of its networks are known.
+    fn counts_work(&self) -> bool {
+        self.space.definition().family.counts_work()
+    }
+
     fn candidate(&self, trial: usize) -> Result<Candidate> {
         Candidate::read(&self.view.trial(trial)?)
     }
@@ -217,11 +244,12 @@ impl Subject<'_> {
 
     fn words(&self, number: u64, candidate: &Candidate, values: &str) -> String {
         let counts = candidate.counts();
+        let flops = format!("  {} multiply-adds", short(counts.flops));
         format!(
-            "trial {number}  {}\n{values}\n{} parameters  {} multiply-adds\n{}",
+            "trial {number}  {}\n{values}\n{} parameters{}\n{}",
             candidate.id,
             grouped(counts.params),
-            short(counts.flops),
+            if self.counts_work() { flops.as_str() } else { "" },
             text::gene_lines(&self.space.write(&candidate.architecture))
         )
     }

@@ -1,6 +1,7 @@
 //! The page: its sections in order, its head, and the few numbers that matter most.
 
 use super::chart::Chart;
+use super::markup::{table, terms};
 use super::text::{escape, grouped, prose, short};
 use super::{MARK, Subject};
 use super::{agreement, drawing, front, history, labels, reproduce, verified};
@@ -13,6 +14,8 @@ type Charts = Vec<(&'static str, Chart)>;
 
 /// The heading of the table of candidates.
 const BEST: &str = "Best candidates";
+/// Rows of the table of candidates among cards.
+const BEST_CARDS: usize = 5;
 /// The heading of the last section.
 const REPRODUCE: &str = "Reproduce";
 
@@ -68,8 +71,8 @@ impl Subject<'_> {
     /// Headings with what stands under them.
     fn sections(&self, charts: &mut Charts) -> Result<Vec<(&'static str, String)>> {
         let mut sections = Vec::new();
-        let network =
-            figure(charts, "network", self.presented().map(|trial| self.network(trial)).transpose()?);
+        let drawn = self.presented().map(|trial| self.network(trial)).transpose()?.flatten();
+        let network = figure(charts, "network", drawn);
         let heading = if self.winner().is_some() { "Winner" } else { "No winner" };
         sections.push((heading, self.winner_section(network.as_deref())?));
         sections.extend(self.limits()?.map(|limits| ("Limits", limits)));
@@ -102,9 +105,32 @@ impl Subject<'_> {
         Ok(sections)
     }
 
-    /// The drawing of a network and its caption.
-    fn network(&self, trial: usize) -> Result<(Chart, String)> {
+    /// The few numbers that matter most, the winner and the best candidates, to stand in a page of others.
+    pub(super) fn cards(&self) -> Result<String> {
+        let mut html = format!(
+            "<div class=\"foretell-cards\"><style>{}</style><h4>{}</h4>{}<p>{}</p>",
+            include_str!("cards.css"),
+            escape(&self.study.name),
+            self.tiles(),
+            escape(&self.verdict())
+        );
+        if let Some(trial) = self.presented() {
+            let drawn = self.network(trial)?.map(|(chart, _)| chart.picture()).unwrap_or_default();
+            html += &format!("<div class=\"pair\">{drawn}{}</div>", terms(&self.facts(trial)?, false));
+        }
+        if !self.order.is_empty() {
+            let (names, rows) = self.best_rows(BEST_CARDS)?;
+            html += &table(BEST, false, &names, &rows);
+        }
+        Ok(html + "</div>")
+    }
+
+    /// The drawing of a network and its caption; none of one whose layers nobody here knows.
+    fn network(&self, trial: usize) -> Result<Option<(Chart, String)>> {
         let architecture = &self.candidate(trial)?.architecture;
+        if architecture.family().card().positions == Positions::Choices {
+            return Ok(None);
+        }
         let genes = self.space.write(architecture);
         let plain = super::text::gene_list(&genes).into_iter().filter(|gene| !gene.2);
         let head = plain.map(|(key, value, _)| format!("{key} {value}")).collect::<Vec<_>>().join(", ");
@@ -116,7 +142,7 @@ impl Subject<'_> {
                  mixing, divided into heads. Orange: feed-forward maps."
             )
         };
-        Ok((drawing::chart(architecture, &head), caption))
+        Ok(Some((drawing::chart(architecture, &head), caption)))
     }
 
     /// The few numbers that matter most.
@@ -135,7 +161,7 @@ impl Subject<'_> {
                 if !self.objectives.contains(&Objective::Params) {
                     tiles.push((short(self.counts(winner).params), "parameters".into()));
                 }
-                if !self.objectives.contains(&Objective::Flops) {
+                if self.counts_work() && !self.objectives.contains(&Objective::Flops) {
                     tiles.push((short(self.counts(winner).flops), "multiply-adds".into()));
                 }
             }

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 /// Rows of the table.
 const ROWS: usize = 20;
 /// Candidates looked through to fill them.
-const LOOKED_AT: usize = 2000;
+pub(super) const LOOKED_AT: usize = 2000;
 
 type Count = fn(&Counts) -> u64;
 
@@ -42,18 +42,8 @@ impl Tie {
 impl Subject<'_> {
     /// The best candidates, winner first.
     pub(super) fn table(&self) -> Result<String> {
-        let ties = self.ties()?;
-        let mut names = vec!["rank".to_owned(), "trial".to_owned()];
-        names.extend((0..self.objectives.len()).map(|place| self.axis(place)));
-        let evaluated = !self.view.evaluations.is_empty();
-        names.extend(evaluated.then(|| "evaluated".to_owned()));
-        let counts: [(&str, Count); 2] = [("parameters", |c| c.params), ("multiply-adds", |c| c.flops)];
-        let counts: Vec<_> =
-            counts.into_iter().filter(|(name, _)| names.iter().all(|known| known != name)).collect();
-        names.extend(counts.iter().map(|(name, _)| (*name).to_owned()));
-        names.extend(["id".to_owned(), "architecture".to_owned()]);
-        let row = |(rank, tie): (usize, &Tie)| self.row(rank, tie, &counts, evaluated);
-        let rows = ties.iter().enumerate().map(row).collect::<Result<Vec<Row>>>()?;
+        let ties = self.ties(ROWS)?;
+        let (names, rows) = self.rows(&ties)?;
         let shared = ties.iter().any(|tie| tie.count > 1);
         let shared = if shared {
             " Networks with equal values and counts share a row; the first of them is shown."
@@ -69,6 +59,27 @@ impl Subject<'_> {
             self.order_text()
         ));
         Ok(table("Best candidates", true, &names, &rows) + &note)
+    }
+
+    /// Names of the columns and the best candidates, so many rows at most.
+    pub(super) fn best_rows(&self, most: usize) -> Result<(Vec<String>, Vec<Row>)> {
+        self.rows(&self.ties(most)?)
+    }
+
+    fn rows(&self, ties: &[Tie]) -> Result<(Vec<String>, Vec<Row>)> {
+        let mut names = vec!["rank".to_owned(), "trial".to_owned()];
+        names.extend((0..self.objectives.len()).map(|place| self.axis(place)));
+        let evaluated = !self.view.evaluations.is_empty();
+        names.extend(evaluated.then(|| "evaluated".to_owned()));
+        let counts: [(&str, Count); 2] = [("parameters", |c| c.params), ("multiply-adds", |c| c.flops)];
+        let counts = &counts[..if self.counts_work() { 2 } else { 1 }];
+        let counts: Vec<_> =
+            counts.iter().copied().filter(|(name, _)| names.iter().all(|known| known != name)).collect();
+        names.extend(counts.iter().map(|(name, _)| (*name).to_owned()));
+        names.extend(["id".to_owned(), "architecture".to_owned()]);
+        let row = |(rank, tie): (usize, &Tie)| self.row(rank, tie, &counts, evaluated);
+        let rows = ties.iter().enumerate().map(row).collect::<Result<Vec<Row>>>()?;
+        Ok((names, rows))
     }
 
     /// How the rows are ordered, in words.
@@ -120,8 +131,8 @@ impl Subject<'_> {
         Ok(Row { class, cells })
     }
 
-    /// The best candidates, those with equal values and counts together.
-    fn ties(&self) -> Result<Vec<Tie>> {
+    /// The best candidates, those with equal values and counts together, so many rows at most.
+    fn ties(&self, most: usize) -> Result<Vec<Tie>> {
         let shares = self.view.limit_shares();
         let key = |trial: usize| -> Key {
             let values = self.leaderboard.values(trial).unwrap_or_default();
@@ -138,7 +149,7 @@ impl Subject<'_> {
         let mut ties: Vec<Tie> = Vec::new();
         for trial in self.view.best(LOOKED_AT) {
             let key = key(trial);
-            if ties.len() < ROWS && !places.contains_key(&key) {
+            if ties.len() < most && !places.contains_key(&key) {
                 let network = self.candidate(trial)?.architecture;
                 places.insert(key, ties.len());
                 ties.push(Tie { first: trial, network, count: 0, permutations: true });

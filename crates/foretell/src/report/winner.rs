@@ -12,7 +12,8 @@ impl Subject<'_> {
     /// Who won and why, its drawing and facts, and the comparison; where nothing won, why, and what comes nearest.
     pub(super) fn winner_section(&self, drawing: Option<&str>) -> Result<String> {
         let mut html = format!("<p class=\"verdict\">{}</p>", escape(&self.verdict()));
-        if let (Some(trial), Some(drawing)) = (self.presented(), drawing) {
+        if let Some(trial) = self.presented() {
+            let drawing = drawing.unwrap_or_default();
             html += &format!("<div class=\"pair\">{drawing}{}</div>", terms(&self.facts(trial)?, false));
         }
         if let Some(winner) = self.winner() {
@@ -22,7 +23,7 @@ impl Subject<'_> {
     }
 
     /// The answer in one or two sentences.
-    fn verdict(&self) -> String {
+    pub(super) fn verdict(&self) -> String {
         let answer = &self.view.answer;
         let reason = answer.reason.text();
         if let Some(winner) = self.winner() {
@@ -47,7 +48,7 @@ impl Subject<'_> {
     }
 
     /// A candidate in numbers.
-    fn facts(&self, trial: usize) -> Result<Vec<(String, String)>> {
+    pub(super) fn facts(&self, trial: usize) -> Result<Vec<(String, String)>> {
         let Candidate { architecture, .. } = &self.candidate(trial)?;
         let Counts { params, flops, .. } = self.counts(trial);
         let mut rows = vec![("id".to_owned(), architecture.id()), ("trial".to_owned(), trial.to_string())];
@@ -66,8 +67,10 @@ impl Subject<'_> {
         for part in Part::ALL.into_iter().filter(|part| counts.part(*part) > 0) {
             rows.push((format!("in {}", part.name()), grouped(counts.part(part))));
         }
-        rows.push(("multiply-adds".into(), grouped(flops)));
-        rows.push(("memory".into(), bytes(architecture.memory().total())));
+        if self.counts_work() {
+            rows.push(("multiply-adds".into(), grouped(flops)));
+            rows.push(("memory".into(), bytes(architecture.memory().total())));
+        }
         rows.extend(architecture.cache_bytes().map(|cache| ("cache".to_owned(), bytes(cache))));
         let genes = self.space.write(architecture);
         rows.extend(text::gene_list(&genes).into_iter().map(|(key, value, _)| (key.to_owned(), value)));

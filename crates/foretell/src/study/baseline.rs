@@ -71,7 +71,7 @@ impl Draws<'_> {
 }
 
 impl<'s> Baseline<'s> {
-    /// The baseline of a study: taken from its store, else drawn where that takes no pass.
+    /// The baseline of a study: taken from its store, else drawn where that takes no pass and can be done.
     pub fn of(store: &'s Store, study: &Study) -> Result<Self> {
         let is_random = |study: &Study| {
             let algorithm = study.config["algorithm"].as_str().unwrap_or_default();
@@ -104,7 +104,8 @@ impl<'s> Baseline<'s> {
             ..Settings::of(&study.config)?
         };
         let costly = |request: &Arc<Request>| request.about().drawn() || request.is_set_score();
-        if Objective::requests(&settings.objectives).iter().any(costly) {
+        let drawable = settings.space.check_source().is_ok();
+        if !drawable || Objective::requests(&settings.objectives).iter().any(costly) {
             return Ok(Baseline::Absent);
         }
         let mut memory = Store::memory()?;

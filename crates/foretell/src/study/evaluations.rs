@@ -72,7 +72,7 @@ impl<'s> Evaluations<'s> {
         let trial = self.trials.get(&point.id()).copied();
         let Some(trial) = trial.filter(|_| self.failure.is_none()) else { return f64::NEG_INFINITY };
         if !self.known.contains_key(&trial)
-            && let Err(error) = self.run(trial, point).and_then(|row| self.keep(row))
+            && let Err(error) = self.run(trial, point).and_then(|row| self.keep(point, row))
         {
             self.failure = Some(error);
             return f64::NEG_INFINITY;
@@ -94,14 +94,15 @@ impl<'s> Evaluations<'s> {
         Ok(row)
     }
 
-    fn keep(&mut self, row: Evaluation) -> Result<()> {
-        let mut store = self.store.lock().expect("no holder panics");
+    fn keep(&mut self, point: &Architecture, row: Evaluation) -> Result<()> {
         if leaving() {
             return Err(Error::Cancelled);
         }
+        let mut store = self.store.lock().expect("no holder panics");
         self.digest = store.evaluated(self.study, self.stored, &row, &self.digest)?;
+        drop(store);
         self.stored += 1;
-        self.watch.evaluated(&row);
+        self.watch.evaluated(point, &row);
         self.known.insert(row.trial, row);
         Ok(())
     }

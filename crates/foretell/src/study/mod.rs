@@ -17,6 +17,7 @@ mod external;
 #[cfg(all(test, debug_assertions))]
 mod faults;
 mod finish;
+mod journal;
 mod labels;
 mod latencies;
 mod leaderboard;
@@ -42,6 +43,7 @@ pub use cross::{Cross, cross};
 pub use evaluate::{Evaluator, Failure, LEAST, Table, as_given};
 pub use evaluations::given_value;
 pub use external::External;
+pub use journal::journal;
 pub use labels::Labels;
 pub use leaderboard::Leaderboard;
 pub use merge::merge;
@@ -59,7 +61,7 @@ pub use view::View;
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};
 use crate::latency::Phase;
-use crate::score::{Scorer, Workers};
+use crate::score::Scorer;
 use crate::search::{self, Told};
 use crate::seed::Seed;
 use crate::store::{Evaluation, Store, Trial};
@@ -78,8 +80,8 @@ pub trait Watch: Sync {
     fn scored(&self) {}
     /// A generation is stored.
     fn generation(&self, _progress: &Progress) {}
-    /// A trial was evaluated.
-    fn evaluated(&self, _evaluation: &Evaluation) {}
+    /// A trial was evaluated, and this is stored.
+    fn evaluated(&self, _network: &Architecture, _evaluation: &Evaluation) {}
     /// An exact search has come this far, from 0 to 1.
     fn solving(&self, _share: f64) {}
     /// So many of all networks that a latency model is fitted to were measured.
@@ -286,13 +288,13 @@ fn estimate(
     }
     let seconds_each = match known {
         [] => {
-            let mut workers = Workers::default();
             // The first network pays for weights that all share, so the quicker one counts.
             let timed = (0..TIMED).map(|index| {
                 let mut rng = Seed(settings.seed).stream("estimate", index);
                 let point = search::SearchContext::operators(context).sample(&mut rng);
                 let start = Instant::now();
-                scorer.row(&point, &settings.seed_list(), &mut workers);
+                // The executor is timed; what becomes of the candidate does not matter.
+                let _ = scorer.in_order(&[point], &settings.seed_list(), &|_, _| true);
                 start.elapsed().as_secs_f64()
             });
             timed.fold(f64::INFINITY, f64::min)

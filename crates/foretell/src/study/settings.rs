@@ -188,6 +188,8 @@ impl Settings {
         if !(1..=MOST_SEEDS).contains(&self.seeds) {
             return Err(Error::option("seeds", format!("is {}, not 1 to {MOST_SEEDS}", self.seeds)));
         }
+        self.space.check_source()?;
+        self.check_counted()?;
         let decodes = self.cache.is_some()
             || self.phases().contains(&Phase::Decode)
             || self.objectives.contains(&Objective::Cache);
@@ -199,6 +201,19 @@ impl Settings {
             return Err(Error::option(self.space.name(), message));
         }
         Ok(())
+    }
+
+    /// Refuses limits and objectives that nobody counts for networks of the space.
+    fn check_counted(&self) -> Result<()> {
+        let family = self.space.definition().family;
+        let limited = self.limits.flops != Bound::default() || self.memory.is_some() || self.cache.is_some();
+        let costs = [Objective::Flops, Objective::Memory, Objective::Cache];
+        let wanted = self.objectives.iter().any(|objective| costs.contains(objective));
+        if family.counts_work() || !(limited || wanted || !self.phases().is_empty()) {
+            return Ok(());
+        }
+        let message = format!("of {family} networks only parameters are counted: limit these alone");
+        Err(Error::option(self.space.name(), message))
     }
 
     /// The settings of a stored study: the inverse of [`config`](Self::config), without a budget.

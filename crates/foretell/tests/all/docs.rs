@@ -111,6 +111,7 @@ fn positions(positions: Positions) -> String {
         Positions::Layers(field) => format!("A position is a layer; `{field}` says how many there are."),
         Positions::Stages(n) => format!("A position is a stage; there are {n}."),
         Positions::Nodes => "A position is a node of the cell.".to_owned(),
+        Positions::Choices => "A position is a choice.".to_owned(),
     }
 }
 

@@ -17,9 +17,11 @@ from foretell import _native
 from foretell._scores import Scores
 from foretell.torch._passes import Runner
 from foretell.torch._roles import Roles
+from foretell.torch._space import Space
 from foretell.torch._subject import Subject
+from foretell.torch._trial import Reject, Trial
 
-__all__ = ["Module", "Roles", "roles", "score"]
+__all__ = ["Module", "Reject", "Roles", "Space", "Trial", "roles", "score"]
 
 
 def roles(
@@ -71,6 +73,22 @@ def score(
     :param output: The tensor of what the model gives that scores are taken of.
     :param seed: Seed of random signs and labels.
     """
+    native = passed(model, batch, proxies=proxies, roles=roles, kind=kind, loss=loss, output=output, seed=seed)
+    return Scores(native.score(terms, threads))
+
+
+def passed(
+    model: Module,
+    batch: Any,
+    *,
+    proxies: str | Sequence[str],
+    roles: Mapping[str, str] | None,
+    kind: str | None,
+    loss: Callable[..., Any] | None,
+    output: Callable[[Any], Any] | None,
+    seed: int,
+) -> _native.Module:
+    """A model with all that passes saw that proxies need: what :func:`score` reads."""
     subject = _subject(model, batch, kind, roles, output)
     names = [proxies] if isinstance(proxies, str) else list(proxies)
     native = _native.Module(subject.described(), names)
@@ -78,4 +96,4 @@ def score(
     if native.needs_weights():
         runner.weights()
         runner.run()
-    return Scores(native.score(terms, threads))
+    return native
