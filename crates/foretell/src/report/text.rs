@@ -103,6 +103,12 @@ pub(super) fn gene_list(object: &Map<String, Value>) -> Vec<(&str, String, bool)
         Value::Array(list) if list.iter().all(|v| !v.is_object()) => runs(list),
         Value::Array(list) => format!("{} nodes", list.len()),
         Value::String(word) => word.clone(),
+        Value::Object(entries) => {
+            let entry = |(key, value): (&String, &Value)| {
+                format!("{key} {}", value.as_str().map_or(value.to_string(), str::to_owned))
+            };
+            entries.iter().map(entry).collect::<Vec<_>>().join(", ")
+        }
         other => other.to_string(),
     };
     plain.map(|(key, value)| (key.as_str(), text(value), value.is_array())).collect()
