@@ -7,12 +7,17 @@ import sys
 HERE = pathlib.Path(__file__).parent
 PAGE = HERE.parent.parent / "docs" / "python-reference.md"
 MODULES = [
-    ("foretell", "__init__.py", None),
+    ("foretell", "_spaces.py", ["space", "sample", "count"]),
+    ("foretell", "_search.py", ["search", "plan", "open_study"]),
+    ("foretell", "_scoring.py", ["score", "rank", "bench", "roles"]),
+    ("foretell", "_training.py", ["train", "verify"]),
     ("foretell", "_native.pyi", ["Architecture", "Candidate", "Context", "Space", "Study", "algorithms", "benchmarks", "presets",
                                  "proxies", "studies"]),
     ("foretell", "_scores.py", ["Scores"]),
     ("foretell.predict", "predict.py", None),
-    ("foretell.torch", "torch/__init__.py", None),
+    ("foretell.torch", "torch/__init__.py", ["roles", "score"]),
+    ("foretell.torch", "torch/_space.py", ["Space"]),
+    ("foretell.torch", "torch/_trial.py", ["Trial", "Reject"]),
     ("foretell.torch", "torch/_roles.py", ["Roles"]),
     ("foretell.optuna", "optuna.py", None),
     ("foretell.errors", "errors.py", None),

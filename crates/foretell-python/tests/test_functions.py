@@ -3,6 +3,7 @@
 import logging
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -110,13 +111,19 @@ def test_the_command_comes_along():
     assert version.stdout.split()[-1] == ft.__version__
 
 
-def test_notes_go_to_logging(tiny, tmp_path, caplog):
-    """A damaged line of the cache is noted."""
+def test_notes_are_warnings_and_go_to_logging(tiny, tmp_path, caplog):
+    """A damaged line of the cache is noted, at the line that called."""
     cache = tmp_path / "scores.jsonl"
     network = ft.sample(tiny)[0]
     ft.score(network, proxies="snip", cache=cache)
     text = cache.read_text()
     cache.write_text("garbage\n" + text)
-    with caplog.at_level(logging.INFO, logger="foretell"):
+    with caplog.at_level(logging.INFO, logger="foretell"), pytest.warns(ft.errors.ForetellWarning, match="damaged") as noted:
         ft.score(network, proxies="snip", cache=cache)
+    assert noted[0].filename == __file__
     assert any(record.name == "foretell" for record in caplog.records)
+    cache.write_text("garbage\n" + text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ft.errors.ForetellWarning):
+            ft.score(network, proxies="snip", cache=cache)

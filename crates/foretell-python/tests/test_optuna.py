@@ -31,6 +31,26 @@ def test_a_gate_prunes_before_the_first_step():
         ft.optuna.gate(study.ask(), torch.nn.Linear(6, 3), batch, keep=2)
 
 
+def test_the_command_line_writes_the_same_journal(tmp_path, tiny, cli, failing):
+    store, path = tmp_path / "s.db", tmp_path / "journal.log"
+    study = ft.search(tiny, budget=20, searcher="random", store=store)
+    cli("export", study.name, "--to-optuna", path, "--top", "7", "--store", store)
+    ft.optuna.export(study, tmp_path / "ours.log", n=7)
+    assert path.read_bytes() == (tmp_path / "ours.log").read_bytes()
+    assert failing("export", study.name, "--to-optuna", path, "--store", store)["kind"] == "exists"
+    with pytest.raises(ft.errors.ExistsError, match="exists already"):
+        ft.optuna.export(study, path)
+
+
+def test_a_study_of_modules_is_written_as_a_journal(tmp_path):
+    def build(trial):
+        return torch.nn.Linear(trial.suggest_int("width", 1, 9), 1)
+
+    study = ft.search(ft.torch.Space(build), proxy=lambda network: network.params, searcher="random", budget=5)
+    read = ft.optuna.export(study, tmp_path / "journal.log")
+    assert read.best_trial.params["choices.width"] == study.best.to_dict()["choices"]["width"]
+
+
 def test_a_study_is_written_as_a_journal(tmp_path, tiny):
     study = ft.search(tiny, objectives=["nsc", "params"], budget=40)
     ft.optuna.export(study, tmp_path / "journal.log", n=10)

@@ -252,3 +252,49 @@ def test_ctrl_c_in_an_evaluator_is_no_verdict(tmp_path):
         ft.search("gpt2", **options, evaluate=evaluate)
     study = ft.search("gpt2", **options, evaluate=lambda network: network.params)
     assert study.answer["reason"] == "evaluated"
+
+
+def test_a_predictor_of_a_file_is_a_proxy(cli, tmp_path):
+    networks = ft.sample("gpt2", 12)
+    model = ft.predict.Predictor().fit(networks, [network.params for network in networks])
+    path = tmp_path / "predictor.json"
+    model.save(path)
+    options = dict(searcher="random", budget=15)
+    by_file, by_object = ft.search("gpt2", proxy=f"@{path}", **options), ft.search("gpt2", proxy=model, **options)
+    assert by_file.hash == by_object.hash
+    words = ["--space", "gpt2", "--proxy", f"@{path}", "--algorithm", "random", "--budget", "15"]
+    assert cli("search", *words, "--store", tmp_path / "s.db")["hash"] == by_file.hash
+    assert len(ft.score(networks[0], proxies=f"@{path}")) == 1
+    with pytest.raises(ft.errors.ReadError, match="none.json"):
+        ft.search("gpt2", proxy=f"@{tmp_path / 'none.json'}")
+
+
+def test_evaluations_are_told_as_they_are_stored(tmp_path):
+    told = []
+
+    def evaluate(network):
+        if len(told) == 1:
+            raise ValueError("no luck")
+        return float(network.params)
+
+    options = dict(GPT2, evaluate=evaluate, evaluate_top=3, store=tmp_path / "s.db")
+    study = ft.search("gpt2", **options, on_evaluation=told.append)
+    assert [entry["status"] for entry in told] == ["ok", "raised", "ok"]
+    assert told[0]["value"] == told[0]["architecture"].params == study[told[0]["trial"]].architecture.params
+    assert told[1]["value"] is None and "no luck" in told[1]["message"]
+    # What is known from before is not told again; a callback that raises ends the search, and its evaluation is kept.
+    assert ft.search("gpt2", **options, on_evaluation=told.append).hash == study.hash and len(told) == 3
+
+    def full(entry):
+        raise OSError("the logger's disk is full")
+
+    with pytest.raises(OSError, match="disk is full"):
+        ft.search("gpt2", **{**options, "evaluate_top": 4}, on_evaluation=full)
+    assert ft.search("gpt2", **{**options, "evaluate_top": 4}, on_evaluation=told.append).hash == study.hash and len(told) == 3
+
+
+def test_notebooks_show_the_cards_of_the_report():
+    study = ft.search("gpt2", max_params=20e6)
+    shown = study._repr_html_()
+    assert "candidates scored" in shown and "proved optimal" in shown and "data:image/svg+xml" in shown
+    assert f"{study.best.params:,}" in shown and "<script" not in shown

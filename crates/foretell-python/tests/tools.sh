@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prints the folder of an environment with what builds and tests the Python package; installs it once, outside the checkout.
 set -euo pipefail
-home=${XDG_CACHE_HOME:-$HOME/.cache}/foretell/python-tools-1
+home=${XDG_CACHE_HOME:-$HOME/.cache}/foretell/python-tools-2
 mkdir -p "$(dirname "$home")"
 exec 9> "$home.lock"
 flock 9
@@ -11,6 +11,8 @@ if [ ! -e "$home/ready" ]; then
     "${1:-python3}" -m venv "$home" >&2
     "$home/bin/python" -m pip install --quiet 'maturin>=1.16,<2' pytest mypy 'pyright[nodejs]' pandas polars pyarrow duckdb \
         optuna nbclient ipykernel numpy tqdm >&2
+    # These would bring a second torch along; the tests have one.
+    "$home/bin/python" -m pip install --quiet --no-deps accelerate pytorch-lightning lightning-utilities torchmetrics >&2
     touch "$home/ready"
 fi
 echo "$home"

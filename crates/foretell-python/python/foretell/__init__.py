@@ -38,15 +38,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from foretell import optuna, predict, torch
-    from foretell._types import (
-        ArchitectureLike,
-        ArchitectureList,
-        Asker,
-        Number,
-        Path,
-        ProxyLike,
-        SpaceLike,
-    )
 
 __all__ = [
     "Architecture",

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     import optuna
     import torch
 
-    from foretell import Path, Study
+    from foretell import Study
+    from foretell._types import Path
 
 _SCORE = "foretell:"
 

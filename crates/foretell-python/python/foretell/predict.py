@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from foretell import ArchitectureLike, Path
+    from foretell._types import ArchitectureLike, Path
 
 
 class Predictor:

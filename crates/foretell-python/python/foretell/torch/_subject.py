@@ -12,7 +12,8 @@ import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
 from foretell.errors import ModelError, OptionError
-from foretell.torch._roles import Finder, Roles, numbered, overridden
+from foretell.torch._finder import Finder
+from foretell.torch._roles import Roles, numbered, overridden
 from foretell.torch._trace import trace
 
 KINDS = ("vision", "encoder", "decoder", "recurrent")
@@ -119,27 +120,34 @@ class Subject:
         self.fed = self.placed(Fed(batch))
         if kind is not None and kind not in KINDS:
             raise OptionError(f"kind: '{kind}' is none of {', '.join(KINDS)}")
-        try:
-            traced = trace(model, lambda: self.fed.call(model), (self.fed.arguments, self.fed.named))
-        except ModelError:
-            raise
-        except Exception as error:
-            raise ModelError(f"{type(model).__name__} cannot run this batch: {type(error).__name__}: {error}") from error
-        finder = Finder(model, traced)
-        found = finder.run()
-        self.finder, self.traced = finder, traced
-        self.found = overridden(found, list(self.parameters), roles)
+        self._follow(roles)
+        finder, traced = self.finder, self.traced
         self.kind = kind or self._kind(finder)
         order = [str(node.weight) for node in finder.graph.maps()]
         self.places, self.blocks = numbered(model, self.found, list(dict.fromkeys(order)))
         self.maps = set(order)
-        # Matrices that this batch did not reach, such as those of an expert that no token chose.
-        read = self.maps | {name for node in traced.nodes for name in node.others}
-        self.unseen = {
-            name for name, weight in self.parameters.items()
-            if name not in read and name not in self.found and weight.dim() >= 2 and weight.numel() > max(weight.shape)
-        }
         self.entries = [entry for name in self.parameters for entry in self._entries(name)]
+
+    def _follow(self, roles: Mapping[str, str] | None) -> None:
+        """Follows the data through a forward pass: of one sample, or of all where one does not reach every matrix."""
+        for fed in (self.fed.part(0, 1), self.fed) if self.fed.size > 1 else (self.fed,):
+            try:
+                self.traced = trace(self.model, lambda fed=fed: fed.call(self.model), (fed.arguments, fed.named))
+            except Exception as error:
+                if fed is not self.fed:
+                    continue
+                name = type(self.model).__name__
+                raise ModelError(f"{name} cannot run this batch: {type(error).__name__}: {error}") from error
+            self.finder = Finder(self.model, self.traced)
+            self.found = overridden(self.finder.run(), list(self.parameters), roles)
+            # Matrices that this batch did not reach, such as those of an expert that no token chose.
+            read = set(self.finder.uses) | {name for node in self.traced.nodes for name in node.others}
+            self.unseen = {
+                name for name, weight in self.parameters.items()
+                if name not in read and name not in self.found and weight.dim() >= 2 and weight.numel() > max(weight.shape)
+            }
+            if not self.unseen:
+                return
 
     def placed(self, fed: Fed) -> Fed:
         """The batch on the device and in the precision of the model."""

@@ -63,7 +63,6 @@ class Trace(TorchDispatchMode):
         super().__init__()
         self.nodes: list[Node] = []
         self.outputs: list[int] = []
-        self.softmax: dict[int, torch.Tensor] = {}
         self.of: dict[int, int] = {}
         self.stored: dict[int, int] = {}
         self.alive: list[Any] = []
@@ -130,8 +129,6 @@ class Trace(TorchDispatchMode):
         node.parents = list(dict.fromkeys(parents))
         if name in PRODUCTS:
             self._product(node, name, args)
-        elif name in SOFTMAX:
-            self.softmax[node.index] = made[0]
         node.others = [weight for weight in dict.fromkeys(used) if weight not in (node.weight, node.bias)]
         return result
 
