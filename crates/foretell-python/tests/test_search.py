@@ -290,7 +290,8 @@ def test_evaluations_are_told_as_they_are_stored(tmp_path):
 
     with pytest.raises(OSError, match="disk is full"):
         ft.search("gpt2", **{**options, "evaluate_top": 4}, on_evaluation=full)
-    assert ft.search("gpt2", **{**options, "evaluate_top": 4}, on_evaluation=told.append).hash == study.hash and len(told) == 3
+    ft.search("gpt2", **{**options, "evaluate_top": 4}, on_evaluation=told.append)
+    assert len(told) == 3
 
 
 def test_notebooks_show_the_cards_of_the_report():

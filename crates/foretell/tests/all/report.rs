@@ -441,3 +441,21 @@ fn evidence_warns_where_the_score_is_weak_or_unknown() {
     says(&unknown, &["Warning:</b> no table of trained vit networks shows what nsc is worth"]);
     assert!(report_of(&store, &view, &[]).html.matches("What is the score worth?").count() == 0);
 }
+
+/// Cards say what the page says, without its script, and their style concerns nothing else of a page.
+#[test]
+fn cards_stand_in_a_page_of_others() {
+    let store = exact();
+    let view = View::load(&store, "exact").unwrap();
+    let cards = report::cards(&view, &store.hash(&view.study).unwrap()).unwrap();
+    let page = report(&store, "exact").html;
+    let tiles = page.split("<ul class=\"tiles\">").nth(1).unwrap().split("</ul>").next().unwrap();
+    assert!(cards.contains(tiles), "the page and the cards differ");
+    assert!(
+        cards.contains(&view.architecture(0).unwrap().id()) && cards.contains("data:image/svg+xml,%3Csvg")
+    );
+    assert!(!cards.contains("<script") && !cards.contains("<button"));
+    let style = cards.split("<style>").nth(1).unwrap().split("</style>").next().unwrap();
+    assert!(style.lines().all(|line| line.starts_with(".foretell-cards ")), "{style}");
+    assert_eq!(cards.matches("<tr>").count() + cards.matches("<tr class").count(), 1 + 5);
+}
