@@ -1,7 +1,7 @@
 """What scores cost on top of torch's own passes: python cost.py prints the table of docs/python.md.
 
 GPT-2 small from its configuration, 124 M parameters, 8 texts of 128 tokens. CPU time of the process and its children, since
-machines are shared; the least of three runs.
+machines are shared; the least of two runs.
 """
 
 import copy
@@ -15,7 +15,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 import foretell as ft
 
-RUNS = 3
+RUNS = 2
 
 
 def seconds(work):

@@ -37,3 +37,15 @@ try:
     ft.space("gtp2")
 except ft.errors.UnknownNameError as error:
     assert_type(error.kind, str)
+
+
+def build(trial: ft.torch.Trial) -> ft.torch.Module:
+    from torch import nn
+
+    return nn.Linear(trial.suggest_int("width", 1, 9), trial.suggest_categorical("outputs", [1, 2]))
+
+
+space = ft.torch.Space(build)
+assert_type(ft.search(space, batch=[1], on_evaluation=print), ft.Study)
+assert_type(ft.sample(space, 2, max_params=10), list[ft.Architecture])
+assert_type(space.build(study.best), ft.torch.Module)

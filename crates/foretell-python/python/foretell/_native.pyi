@@ -8,7 +8,7 @@ from pathlib import Path
 from typing_extensions import CapsuleType
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["__version__", "Architecture", "Candidate", "Context", "Module", "Predictor", "Space", "Study", "algorithms", "bench", "benchmarks", "main", "plan", "presets", "proxies", "rank", "register_proxy", "role_names", "score", "search", "signs", "studies", "train", "verify"]
+__all__ = ["__version__", "Architecture", "Candidate", "Context", "Module", "Predictor", "Space", "Study", "algorithms", "asked_architecture", "asked_space", "bench", "benchmarks", "main", "plan", "presets", "proxies", "rank", "register_proxy", "role_names", "score", "search", "signs", "studies", "train", "verify"]
 
 __version__: Final[str]
 """
@@ -325,7 +325,14 @@ class Study:
         A study of a file pickles as its place; one without brings its trials along.
         """
     def __repr__(self, /) -> str: ...
-    def _repr_html_(self, /) -> str: ...
+    def _journal(self, /, n: SupportsIndex, name: str | None = None) -> str:
+        """
+        The best candidates as the text of an Optuna journal.
+        """
+    def _repr_html_(self, /) -> str:
+        """
+        The cards of the report: a few numbers, the winner, the best candidates.
+        """
     @staticmethod
     def _restore(content: bytes, name: str) -> Study: ...
     @property
@@ -425,6 +432,16 @@ def algorithms() -> list[tuple[str, str]]:
     Every search algorithm: name and one sentence.
     """
 
+def asked_architecture(space: str, choices: dict[str, Any], parameters: SupportsIndex) -> Architecture:
+    """
+    An architecture with these choices of a space of a function.
+    """
+
+def asked_space(name: str, about: str, draw: Any) -> Space:
+    """
+    The space of a function; see `foretell.torch.Space`.
+    """
+
 def bench(name: str, options: dict[str, Any], progress: Any | None = None) -> dict[str, Any]:
     """
     How well proxies rank the networks of a benchmark; see `foretell.bench`.
@@ -440,7 +457,7 @@ def main(words: SupportsGetItem[int, str]) -> int:
     Runs the command line, the name of the program first; the exit code.
     """
 
-def plan(space: Space, options: dict[str, Any], *, proxy: Any | None = None, searcher: Any | None = None, evaluate: Any | None = None) -> dict[str, Any]:
+def plan(space: Space, options: dict[str, Any], *, proxy: Any | None = None, searcher: Any | None = None, evaluate: Any | None = None, score: Any | None = None) -> dict[str, Any]:
     """
     Checks a search and says what it would do; see `foretell.plan`.
     """
@@ -475,7 +492,7 @@ def score(architectures: SupportsGetItem[int, Any], options: dict[str, Any], pro
     Scores architectures; see `foretell.score`.
     """
 
-def search(space: Space, options: dict[str, Any], *, proxy: Any | None = None, searcher: Any | None = None, evaluate: Any | None = None, progress: Any | None = None) -> Study:
+def search(space: Space, options: dict[str, Any], *, proxy: Any | None = None, searcher: Any | None = None, evaluate: Any | None = None, score: Any | None = None, on_evaluation: Any | None = None, progress: Any | None = None) -> Study:
     """
     Searches a space; see `foretell.search`.
     """
