@@ -299,7 +299,7 @@ impl Module {
     }
 
     /// Passes that were run with what they saw, and why others were not.
-    fn seen(&mut self) -> (Vec<(Pass, Result<PassResult>)>, Vec<(Pass, String)>) {
+    fn seen(&mut self) -> (Seen, Vec<(Pass, String)>) {
         let results = std::mem::take(&mut self.results).into_iter();
         let (mut seen, mut refused) = (Vec::new(), Vec::new());
         for (pass, result) in self.passes.iter().zip(results) {
@@ -380,6 +380,9 @@ impl Module {
         found.swap_remove(0).map_err(Refusal::Failed)
     }
 }
+
+/// Passes that were run, with what they saw.
+type Seen = Vec<(Pass, Result<PassResult>)>;
 
 /// Why a proxy gives no score.
 enum Refusal {

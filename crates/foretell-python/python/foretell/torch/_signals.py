@@ -212,11 +212,11 @@ class Signals(Losses):
 
             return take
 
+        # Weights that the loss does not reach have a gradient of zero, which all have until they are handed over.
+        _, index = min((parameters[name].numel(), places[0]) for name, places in entries.items())
+        self.native.set_gradient(place, index, flat(torch.zeros_like(self.part(parameters, self.subject.entries[index]))))
         with contextlib.ExitStack() as stack:
             for name, weight in parameters.items():
-                # Weights that the loss does not reach have a gradient of zero.
-                if entries.get(name) and name == next(iter(parameters)):
-                    self.native.set_gradient(place, entries[name][0], flat(torch.zeros_like(self.part(parameters, self.subject.entries[entries[name][0]]))))
                 stack.callback(weight.register_post_accumulate_grad_hook(taken(name)).remove)
             loss.backward()
         self.hand_gradients(place, marked, [value.grad for _, value, _ in marked])

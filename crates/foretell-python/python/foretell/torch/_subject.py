@@ -93,6 +93,11 @@ def outputs(result: Any, kind: str, pick: Callable[[Any], Any] | None) -> tuple[
     return features, logits
 
 
+def _is_ones(weight: torch.Tensor) -> bool:
+    """Whether all entries are one; most weights say no with their first."""
+    return weight.numel() > 0 and bool(weight.reshape(-1)[0] == 1) and bool((weight == 1).all())
+
+
 class Subject:
     """A module with its roles, blocks and tensors."""
 
@@ -169,7 +174,7 @@ class Subject:
     def _entries(self, name: str) -> list[dict[str, Any]]:
         """A weight as tensors: stacked matrices of experts are one each."""
         weight, role = self.parameters[name], self.found.get(name)
-        base = {"role": role, "block": self.places.get(name), "ones": bool((weight == 1).all())}
+        base = {"role": role, "block": self.places.get(name), "ones": _is_ones(weight)}
         shape = list(weight.shape) or [1]
         if name in self.unseen:
             form = "convolution" if weight.dim() > 3 else "linear"
