@@ -46,11 +46,6 @@ def magnitudes(model, ids):
         double(input_ids=ids[:1]).logits.sum().backward()
 
 
-def forward(model, ids):
-    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
-        model(input_ids=ids)
-
-
 def main():
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -63,7 +58,6 @@ def main():
         "plain": lambda: backward(model, ids, labels),
         "synflow": lambda: magnitudes(model, ids),
         "dss": lambda: magnitudes(model, ids),
-        "naswot": lambda: forward(model, ids),
     }
     params = sum(weight.numel() for weight in model.parameters())
     print(f"{params / 1e6:.0f} M parameters, {torch.get_num_threads()} threads of torch, {os.cpu_count()} cores")
