@@ -64,12 +64,17 @@ fn peak() -> f64 {
         #[inline(always)]
         fn with_simd<S: pulp::Simd>(self, simd: S) -> Self::Output {
             let (a, b) = (simd.splat_f32s(std::hint::black_box(0.999)), simd.splat_f32s(1e-3));
-            let mut sums = [simd.splat_f32s(1.0); 12];
-            for _ in 0..self.0 {
-                for sum in &mut sums {
-                    *sum = simd.mul_add_f32s(a, *sum, b);
-                }
+            // Written out: a loop over them is not unrolled at the optimisation level of this crate.
+            macro_rules! in_registers {
+                ($($sum:ident)*) => {{
+                    $(let mut $sum = simd.splat_f32s(1.0);)*
+                    for _ in 0..self.0 {
+                        $($sum = simd.mul_add_f32s(a, $sum, b);)*
+                    }
+                    [$($sum),*]
+                }};
             }
+            let sums = in_registers!(s0 s1 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11);
             let total = sums.into_iter().map(|sum| simd.reduce_sum_f32s(sum)).sum();
             (total, S::F32_LANES)
         }
