@@ -107,7 +107,7 @@ fn an_interrupted_run_resumes_where_it_stopped() {
 #[test]
 fn curves_are_rows_that_a_predictor_learns_from() {
     let folder = folder();
-    for (at, line) in folder.ok("sample --space small.toml -n 6 --json").lines().enumerate() {
+    for (at, line) in folder.ok("sample small.toml -n 6 --json").lines().enumerate() {
         folder.write("net.json", line);
         let train = format!(
             "train net.json --on text.txt --with steps=12 --with tokens=16 --with batch=4 --with validate_every=4 \

@@ -198,8 +198,10 @@ impl Feasible for Inside<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::architecture::Counter;
     use crate::architecture::module::values;
-    use serde_json::json;
+    use crate::space::read_architecture;
+    use serde_json::{Value, json};
 
     /// Asks for a depth and, if it is 2, for a width.
     struct Function;
@@ -278,5 +280,35 @@ mod tests {
             "name = \"x\"\nfamily = \"vit\"\n[fixed]\nembed_dim = 64\ndepth = 2\nnum_heads = 2\nmlp_ratio = 2\n",
         );
         assert!(Asked::new(vit.unwrap(), None).is_err());
+    }
+
+    #[test]
+    fn choices_read_back_and_the_id_follows_from_what_is_written() {
+        let written = json!({"family": "module", "space": "mine", "parameter_count": 5_000_000_000u64,
+            "choices": {"layers": 2, "rate": 0.1, "kind": "gelu", "bias": true, "rest": null}});
+        let network = read_architecture(&written).unwrap();
+        assert_eq!(Value::Object(network.to_json()), written);
+        assert_eq!(network.params().total, 5_000_000_000);
+        assert_eq!((network.positions(), network.flops(Counter::Exact)), (5, None));
+        // Other words come between, so that numbers of this process differ.
+        read_architecture(&json!({"family": "module", "parameter_count": 1, "choices": {"other": "x"}}))
+            .unwrap();
+        assert_eq!(read_architecture(&written).unwrap(), network);
+        let mut other = written.clone();
+        other["choices"]["layers"] = 3.into();
+        assert_ne!(read_architecture(&other).unwrap().id(), network.id());
+    }
+
+    #[test]
+    fn what_is_no_list_of_choices_is_refused() {
+        for (wrong, text) in [
+            (json!({"family": "module", "choices": {}}), "parameter_count"),
+            (json!({"family": "module", "parameter_count": 1, "choices": [1]}), "table of names"),
+            (json!({"family": "module", "parameter_count": 1, "choices": {"a": [1]}}), "not one value"),
+            (json!({"family": "module", "parameter_count": 1, "choices": {}, "low": 3}), "unknown key"),
+        ] {
+            let error = read_architecture(&wrong).unwrap_err().to_string();
+            assert!(error.contains(text), "{error}");
+        }
     }
 }
