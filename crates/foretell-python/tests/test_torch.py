@@ -16,8 +16,8 @@ import foretell as ft  # noqa: E402
 APART = {
     "logsynflow": "sums logarithms of gradients that are rounding noise where they are zero in exact arithmetic",
     "flexibert nsc": "the engine lists the matrices that the paper does, not those of the network",
-    "shunted softmax-confidence": "it takes the largest entry over heads, and nobody says how many heads a map of pooled keys has: the engine takes all heads of "
-                                  "the block, though each of its two maps has half of them, and torch's map is read as a square one",
+    "shunted softmax-confidence": "it takes the largest entry over heads, and a map of pooled keys does not say how many heads "
+                                  "it has: torch's is read as a square one",
     "recurrent width": "the engine has a block of the hidden size for each node of a cell, here layers are blocks",
     "recurrent depth-times-width": "likewise",
     "recurrent sept": "likewise",

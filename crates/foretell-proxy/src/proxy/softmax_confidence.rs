@@ -35,6 +35,7 @@ pub(super) const ABOUT: &About = &About {
     variants: &[("published", "train=true"), ("paper", "over=keys,normalise=true")],
     departures: "the maximum over heads, as released",
     published: "FlexiBERT .216/.326 (recomputed from released values)",
+    version: 2,
     ..About::SHAPE
 };
 
@@ -54,13 +55,18 @@ impl Proxy for SoftmaxConfidence {
             Mark::Spectrum(block) => Some((block, 1)),
             _ => None,
         };
-        for ((block, spectrum), map) in observed.kept(block) {
+        let maps = observed.kept(block);
+        for &((block, spectrum), map) in &maps {
             // Rows are samples · heads · tokens.
             let batch = observed.result.batch;
             // Maps are square but where keys are pooled; a span layer attends with half its heads.
             let square = map.rows() % (batch * map.cols()) == 0 && !input.subject.pools_keys();
-            let heads =
-                if square && spectrum == 0 { map.rows() / (batch * map.cols()) } else { input.heads(block) };
+            let heads = if square && spectrum == 0 {
+                map.rows() / (batch * map.cols())
+            } else {
+                // Keys that are pooled in several ways are several maps, which share the heads of the block.
+                input.heads(block) / maps.iter().filter(|(place, _)| *place == (block, spectrum)).count()
+            };
             let tokens = map.rows() / (batch * heads);
             let value = match self.over {
                 Over::Keys => {
@@ -117,5 +123,15 @@ mod tests {
         let samples = Toy::new().block(2, 1).pooled_keys();
         let samples = samples.pass(pass(), |seen| seen.batch(2).value(Mark::Attention(0), map));
         near(samples.value("softmax-confidence"), 0.4375);
+    }
+
+    /// Two maps of one block with two heads are of one head each: every entry is its own largest, mean 0.4375 each.
+    #[test]
+    fn maps_of_a_block_share_its_heads() {
+        let map = [[0.5], [0.25], [0.25], [0.75]];
+        let toy = Toy::new().block(2, 2).pooled_keys().pass(Pass::forward().keep(Signal::Attention), |seen| {
+            seen.value(Mark::Attention(0), map).value(Mark::Attention(0), map)
+        });
+        near(toy.value("softmax-confidence"), 0.875);
     }
 }
