@@ -2,7 +2,8 @@
 
 use super::Saved;
 use crate::error::{Error, Result};
-use crate::{file, proxy};
+use crate::file;
+use crate::proxy;
 use std::path::Path;
 
 /// A list of proxies in which every entry `@FILE` is replaced by the proxies in that file.
