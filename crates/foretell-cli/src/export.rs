@@ -20,7 +20,12 @@ pub fn run(args: &Export, json: bool) -> Result<()> {
     if let Some(file) = &args.to_optuna {
         return write_journal(args, file, json);
     }
-    let to = args.to.as_deref().expect("one of both is required");
+    let to = args.to.as_deref().ok_or_else(|| {
+        Error::option(
+            "--to",
+            "is missing: name the folder to write, e.g. --to winner, or a journal (--to-optuna FILE)",
+        )
+    })?;
     let format = export::format(&args.target)?;
     let (architecture, mut origin) = find(args)?;
     let weights = (!args.no_weights && format.name() != "json").then(|| draw(&architecture, args.seed));

@@ -126,7 +126,7 @@ pub struct Export {
     #[arg(value_name = "STUDY|ARCH.json")]
     pub source: String,
     /// Folder to write. It is written completely or not at all.
-    #[arg(long, value_name = "DIR", required_unless_present = "to_optuna")]
+    #[arg(long, value_name = "DIR")]
     pub to: Option<PathBuf>,
     /// Write the best candidates of the study into this file instead: a journal of Optuna, which optuna-dashboard opens.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["to", "target", "trial", "seed", "no_weights"])]

@@ -122,7 +122,7 @@ fn curves_are_rows_that_a_predictor_learns_from() {
     assert_eq!((&rows[1]["steps"], &rows[1]["tokens"]), (&8.into(), &(8 * 4 * 16).into()));
     assert!(rows.iter().all(|row| row["valid_loss"].as_f64() > Some(0.0) && row["n_layer"].is_number()));
     let fitted = folder.json("predict fit --benchmark runs.jsonl --target valid_loss -o p.json");
-    assert_eq!(fitted["labels"], 6 * 3, "{fitted}");
+    assert_eq!(fitted["check"]["labels"], 6 * 3, "{fitted}");
     folder.write("broken.jsonl", "{\n");
     folder.fails(
         "train net.json --on text.txt --with steps=1 -o last --curve broken.jsonl",
