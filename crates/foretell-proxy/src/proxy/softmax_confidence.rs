@@ -129,9 +129,10 @@ mod tests {
     #[test]
     fn maps_of_a_block_share_its_heads() {
         let map = [[0.5], [0.25], [0.25], [0.75]];
-        let toy = Toy::new().block(2, 2).pooled_keys().pass(Pass::forward().keep(Signal::Attention), |seen| {
-            seen.value(Mark::Attention(0), map).value(Mark::Attention(0), map)
-        });
+        let toy =
+            Toy::new().block(2, 2).pooled_keys().pass(Pass::forward().keep(Signal::Attention), |seen| {
+                seen.value(Mark::Attention(0), map).value(Mark::Attention(0), map)
+            });
         near(toy.value("softmax-confidence"), 0.875);
     }
 }
