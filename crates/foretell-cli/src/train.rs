@@ -6,7 +6,6 @@ use crate::output::{self, grouped};
 use crate::progress;
 use foretell::architecture::Architecture;
 use foretell::error::{Error, Result};
-use foretell::space;
 use foretell::train::{self, Outcome, Point, Recipe, Watch};
 use indicatif::ProgressBar;
 use serde_json::json;
@@ -36,10 +35,11 @@ pub fn run(args: &Train, json: bool) -> Result<()> {
             recipe.batch
         ));
     }
-    let (into, pause) = (Some(folder.as_path()), Duration::from_secs_f64(args.save_every));
-    let outcome = interrupt::patiently(|| {
-        train::run_in(args.precision.into(), &network, &data, &recipe, into, pause, &mut curve)
-    });
+    let run = train::Run::new(&network, &data, &recipe)
+        .precision(args.precision.into())
+        .checkpoints(Some(&folder))
+        .pause(Duration::from_secs_f64(args.save_every));
+    let outcome = interrupt::patiently(|| run.watched(&mut curve));
     curve.finish();
     let outcome = outcome?;
     if let Some(path) = &args.curve {
@@ -90,8 +90,7 @@ fn plan(network: &Architecture, recipe: &Recipe, folder: &Path, curve: Option<&P
 /// The requested network, or that of the demonstration.
 fn network(args: &Train) -> Result<Architecture> {
     let Some(source) = &args.architecture else {
-        return space::read_architecture(&json!({"family": "gpt2", "vocab_size": 257, "context_len": 128,
-            "cutoffs": [], "n_layer": 3, "d_model": 96, "n_head": 4, "d_inner": 384}));
+        return Ok(train::demonstration());
     };
     let mut found = crate::count::read(source)?;
     match found.len() {

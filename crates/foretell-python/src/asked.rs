@@ -8,8 +8,8 @@ use crate::errors::OrRaise;
 use crate::foreign::Module;
 use crate::space::Space;
 use crate::work::Caller;
-use foretell::architecture::module::{Choice, values};
-use foretell::architecture::{Architecture as Network, Family, family};
+use foretell::architecture::module::{self, Choice, values};
+use foretell::architecture::{Architecture as Network, Family};
 use foretell::error::{Error, Result};
 use foretell::proxy::Score;
 use foretell::score::{Batch, Cell, Executor, Row, Scorer, Workers};
@@ -72,15 +72,13 @@ pub fn asked_space(py: Python<'_>, name: &str, about: &str, draw: Bound<'_, PyAn
 /// An architecture with these choices of a space of a function.
 #[pyfunction]
 pub fn asked_architecture(
-    py: Python<'_>,
     space: &str,
     choices: &Bound<'_, PyDict>,
     parameters: u64,
 ) -> PyResult<Architecture> {
     let Value::Object(choices) = from_python(choices)? else { unreachable!("a dict is an object") };
     let choices: Vec<Choice> = choices.into_iter().collect();
-    let family = family("module").or_raise(py)?;
-    Ok(Architecture(Network::unchecked(space.into(), family, values(parameters, &choices))))
+    Ok(Architecture(Network::unchecked(space.into(), &module::Family, values(parameters, &choices))))
 }
 
 /// Scores what a function builds: `score(architecture, labels, seed)` gives a module whose passes torch has run.

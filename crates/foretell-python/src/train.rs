@@ -124,7 +124,8 @@ pub fn train<'py>(
             (asked.output.as_deref(), Duration::from_secs_f64(asked.save_every.clamp(0.0, 1e9)));
         let mut watch = &curve;
         let precision = if asked.double { Precision::F64 } else { Precision::F32 };
-        let outcome = training::run_in(precision, &network, &data, &recipe, folder, pause, &mut watch)?;
+        let run = training::Run::new(&network, &data, &recipe).precision(precision);
+        let outcome = run.checkpoints(folder).pause(pause).watched(&mut watch)?;
         Ok(json!({
             "id": network.id(), "params": network.params().total, "steps": outcome.steps, "seen": outcome.seen,
             "valid_loss": outcome.valid.loss, "valid_ppl": outcome.valid.perplexity(),

@@ -5,6 +5,7 @@
 //! own weights are a bias per word, a row and a bias per further cluster, and the projections that are not tied.
 
 use super::{Init, Role, Visitor};
+use serde_json::{Map, Value, json};
 
 /// The sizes of an adaptive embedding.
 pub struct Adaptive {
@@ -34,10 +35,23 @@ pub mod names {
     pub const ENTRIES: Names = ["model.lm_head.cluster_weight", "model.lm_head.cluster_bias"];
 }
 
+/// Cut-offs of the One Billion Word vocabulary, whose softmax ties no projection.
+const LM1B_CUTOFFS: [u64; 3] = [59997, 99997, 639997];
+/// Sequences of One Billion Word are this long, those of WikiText-103 longer.
+const LM1B_TOKENS: u64 = 32;
+
 const NORMAL: Init = Init::Normal(0.02);
 const PROJECTION: Init = Init::Normal(0.01);
 
 impl Adaptive {
+    /// Adds the cut-offs to a row of a published table, which leaves them out: those of its text, told by the context.
+    pub(super) fn complete(row: &mut Map<String, Value>) {
+        if row.get("context_len").and_then(Value::as_u64) == Some(LM1B_TOKENS) {
+            row.entry("cutoffs").or_insert(json!(LM1B_CUTOFFS));
+            row.entry("tie_projs").or_insert(false.into());
+        }
+    }
+
     /// Words and embedding width of each cluster.
     pub fn clusters(&self) -> impl Iterator<Item = (u64, u64)> {
         let mut start = 0;

@@ -145,6 +145,12 @@ pub trait Family: Sync {
     fn capacity_matrices(&self, _architecture: &Architecture) -> Option<Vec<(u64, u64)>> {
         None
     }
+    /// Adds to a row of a published table what the table leaves out.
+    fn complete(&self, _row: &mut Map<String, Value>) {}
+    /// The family whose parts a published table gives for networks of this one, where it does.
+    fn miscounted_as(&self) -> Option<&'static dyn Family> {
+        None
+    }
 
     /// Whether `key` means something to this family.
     fn knows(&self, key: &str) -> bool {

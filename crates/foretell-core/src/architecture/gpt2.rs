@@ -9,6 +9,7 @@
 use super::adaptive::Adaptive;
 use super::field::{count, dim, flag, name, offset, optional, schema};
 use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, NetworkKind, Positions, Role, Visitor};
+use serde_json::{Map, Value};
 
 schema! {
     /// A typed view of a GPT-2 decoder.
@@ -170,6 +171,13 @@ impl super::Family for Family {
     }
     fn ffn_and_width(&self, a: &Architecture, i: usize) -> Option<(u64, u64)> {
         Some((Gpt2(a).d_inner(i), Gpt2(a).d_model()))
+    }
+    fn complete(&self, row: &mut Map<String, Value>) {
+        Adaptive::complete(row);
+    }
+    /// One published summary counts the layers of Transformer-XL.
+    fn miscounted_as(&self) -> Option<&'static dyn super::Family> {
+        Some(&super::transformer_xl::Family)
     }
     fn tokens(&self, a: &Architecture) -> u64 {
         Gpt2(a).context_len()

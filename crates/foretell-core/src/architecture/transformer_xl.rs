@@ -8,6 +8,7 @@
 use super::adaptive::Adaptive;
 use super::field::{count, dim, flag, optional, schema};
 use super::{Architecture, Block, Card, Counter, Init, MAX_LAYERS, NetworkKind, Positions, Role, Visitor};
+use serde_json::{Map, Value};
 
 schema! {
     /// A typed view of a Transformer-XL decoder.
@@ -146,6 +147,9 @@ impl super::Family for Family {
     }
     fn ffn_and_width(&self, a: &Architecture, i: usize) -> Option<(u64, u64)> {
         Some((TransformerXl(a).d_inner(i), TransformerXl(a).d_model()))
+    }
+    fn complete(&self, row: &mut Map<String, Value>) {
+        Adaptive::complete(row);
     }
     fn tokens(&self, a: &Architecture) -> u64 {
         TransformerXl(a).context_len()

@@ -10,6 +10,7 @@ use super::field::{count, dim, flag, name, optional, ratio, schema};
 use super::{
     Architecture, Block, Card, Counter, Init, MAX_LAYERS, NetworkKind, Positions, Role, Visitor, fits,
 };
+use serde_json::{Map, Value};
 
 schema! {
     /// A typed view of a vision transformer.
@@ -204,6 +205,13 @@ impl super::Family for Family {
         let t = self.tokens(a);
         // Block input, two norms, the middle sum; q, k, v, context; probabilities; feed-forward before and after GELU.
         t * (4 * v.embed_dim() + 4 * v.q(i) + 2 * v.ffn(i)) + v.num_heads(i) * t * t
+    }
+    /// Published tables of AutoFormers leave out that a head is as wide as its share, and that no position is relative.
+    fn complete(&self, row: &mut Map<String, Value>) {
+        if !row.contains_key("head_dim") {
+            row.insert("head_dim".into(), Value::Null);
+            row.entry("relative_position").or_insert(false.into());
+        }
     }
     fn tokens(&self, a: &Architecture) -> u64 {
         Vit(a).patches() + 1

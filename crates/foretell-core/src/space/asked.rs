@@ -5,8 +5,8 @@
 //! counted.
 
 use super::{Definition, Feasible, Limits, Size, Space};
-use crate::architecture::module::{Choice, Module};
-use crate::architecture::{Architecture, Positions};
+use crate::architecture::module::{self, Choice, Module};
+use crate::architecture::{Architecture, Family, Positions};
 use crate::error::{Error, Result};
 use crate::seed::{Rng, Seed};
 use crate::units::grouped;
@@ -47,7 +47,8 @@ impl Asked {
     /// A definition as text, which a study stores.
     pub fn text(name: &str, about: &str) -> String {
         let quoted = |text: &str| toml::Value::from(text).to_string();
-        format!("name = {}\nfamily = \"module\"\nabout = {}\n", quoted(name), quoted(about))
+        let family = module::Family.card().name;
+        format!("name = {}\nfamily = {}\nabout = {}\n", quoted(name), quoted(family), quoted(about))
     }
 
     fn draw(&self, kept: &[Choice], changed: &[Choice], rng: &mut Rng) -> Architecture {
@@ -225,7 +226,7 @@ mod tests {
                 choices.push(("width".to_owned(), json!(width)));
                 parameters = 100 * width;
             }
-            let family = crate::architecture::family("module").unwrap();
+            let family = &module::Family;
             Architecture::unchecked("mine".into(), family, values(parameters, &choices))
         }
     }

@@ -9,7 +9,9 @@ from foretell._scores import Scores
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any, Literal, overload
+    from typing import Any, Literal, TypedDict, overload
+
+    from typing_extensions import Unpack
 
     from foretell import torch
     from foretell._types import ArchitectureLike, ArchitectureList, Path, ProxyLike
@@ -56,37 +58,25 @@ def _scoring(
 
 if TYPE_CHECKING:
 
-    @overload
-    def score(
-        architecture: ArchitectureLike,
-        *,
-        proxies: str | Sequence[ProxyLike] = "all",
-        seed: int = 0,
-        seeds: int = 3,
-        precision: Literal["f32", "f64"] = "f32",
-        weights: Path = "shared",
-        inputs: Path | None = None,
-        cache: Path | None = None,
-        terms: bool = False,
-        threads: int | None = None,
-        progress: bool | Callable[[int, int], object] | None = None,
-    ) -> Scores: ...
+    class Options(TypedDict, total=False):
+        """What scoring architectures takes; the defaults are those of :func:`_score_architectures`."""
+
+        proxies: str | Sequence[ProxyLike]
+        seed: int
+        seeds: int
+        precision: Literal["f32", "f64"]
+        weights: Path
+        inputs: Path | None
+        cache: Path | None
+        terms: bool
+        threads: int | None
+        progress: bool | Callable[[int, int], object] | None
 
     @overload
-    def score(
-        architecture: ArchitectureList,
-        *,
-        proxies: str | Sequence[ProxyLike] = "all",
-        seed: int = 0,
-        seeds: int = 3,
-        precision: Literal["f32", "f64"] = "f32",
-        weights: Path = "shared",
-        inputs: Path | None = None,
-        cache: Path | None = None,
-        terms: bool = False,
-        threads: int | None = None,
-        progress: bool | Callable[[int, int], object] | None = None,
-    ) -> list[Scores]: ...
+    def score(architecture: ArchitectureLike, **options: Unpack[Options]) -> Scores: ...
+
+    @overload
+    def score(architecture: ArchitectureList, **options: Unpack[Options]) -> list[Scores]: ...
 
     @overload
     def score(

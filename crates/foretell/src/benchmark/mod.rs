@@ -178,12 +178,12 @@ fn plain(value: &Value) -> String {
 /// What is said of rows whose family is a guess.
 fn guess(rows: &[Row], read: &[Architecture]) -> Vec<String> {
     let guessed = rows.iter().zip(read).filter(|(row, _)| !row::says(&row.values));
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    guessed.for_each(|(_, architecture)| *counts.entry(architecture.family().name()).or_default() += 1);
-    let note = |(family, n): (&str, &usize)| {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    guessed.for_each(|(_, architecture)| *counts.entry(architecture.family().to_string()).or_default() += 1);
+    let note = |(family, n)| {
         format!("{n} rows say neither 'family' nor 'space' and are read as {family} by their columns")
     };
-    counts.iter().map(|(family, n)| note((family, n))).collect()
+    counts.iter().map(note).collect()
 }
 
 /// Whether the name of a table is that of a file.
@@ -196,9 +196,8 @@ impl Benchmark {
     /// `.jsonl` or `.csv` is a file.
     ///
     /// A row is of the `family` that it says, or of its `space`: a preset, or a file (.toml) next to the table. Else its
-    /// columns are guessed by, which [`Benchmark::notes`] says: `nodes` is a recurrent cell,
-    /// `operation_type` FlexiBERT, `base_dim` PiT, `mlp_ratio` AutoFormer, `model_dim` GPT-2 or Transformer-XL (column
-    /// `backbone`, else the folder's name). A table `recipes` is joined with `runs.csv` by `recipe_group`; rows of one
+    /// columns are guessed by, which [`Benchmark::notes`] says: the family that knows most of them, and of several the one
+    /// that the column `backbone`, else the table's name, names. A table `recipes` is joined with `runs.csv` by `recipe_group`; rows of one
     /// `recipe_group` are one network, its results averaged.
     pub fn load(folder: &Path, name: &str) -> Result<Self> {
         if is_file(name) {

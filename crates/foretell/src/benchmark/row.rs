@@ -1,10 +1,10 @@
 //! From a table's row to an architecture of one of our spaces, and the counts that the table publishes for it.
 
 use super::table::Row;
-use crate::architecture::{self, Architecture, Counter, Family, Gpt2, NetworkKind, Part};
+use crate::architecture::{self, Architecture, Counter, Family, NetworkKind, Part};
 use crate::error::{Error, Result};
-use crate::space::{self, Space, preset};
-use serde_json::{Map, Value, json};
+use crate::space::{self, PRESETS, Space, preset};
+use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -31,10 +31,6 @@ pub(super) struct Hints {
 
 /// Words of Penn Treebank, the vocabulary of recurrent cells where the table does not imply another.
 const PTB_WORDS: u64 = 10_000;
-/// Cut-offs of the One Billion Word vocabulary, whose softmax ties no projection.
-const LM1B_CUTOFFS: [u64; 3] = [59997, 99997, 639997];
-/// Sequences of One Billion Word are this long, those of WikiText-103 longer.
-const LM1B_TOKENS: u64 = 32;
 
 /// Image data sets by the column that counts a network with their classes.
 const DATA_SETS: [(&str, u64); 5] = [
@@ -49,7 +45,9 @@ impl Hints {
     pub fn of(name: &str, folder: PathBuf, rows: &[Row]) -> Result<Self> {
         let mut hints = Hints { name: name.to_owned(), folder, vocabulary: None };
         // Cells do not say their vocabulary. Each word costs an embedding and a bias, so one published total does.
-        if let Some(Row { place, values }) = rows.first().filter(|row| row.values.contains_key("nodes")) {
+        if let Some(Row { place, values }) = rows.first()
+            && is_recurrent(Reader::of(values, &hints).map_err(|e| e.at(place))?.family())
+        {
             let cell = architecture(values, &hints).map_err(|e| e.at(place))?;
             let (embedding, own) = (cell.params().part(Part::Embedding) / PTB_WORDS, cell.params().total);
             let total = values.get("num_params").and_then(Value::as_u64).unwrap_or(own);
@@ -61,32 +59,27 @@ impl Hints {
     }
 }
 
-/// Columns that tell a kind of table, and the preset that reads it. The first that fits counts.
-const KINDS: [(&[&str], &str); 9] = [
-    (&["nodes"], "nasbench-nlp"),
-    (&["operation_type"], "flexibert"),
-    (&["base_dim", "sr_ratio"], "shunted"),
-    (&["base_dim"], "pit-ti"),
-    (&["mlp_ratio"], "autoformer-tiny"),
-    (&["qkv_rank"], "lonas-llama"),
-    (&["model_dim"], DECODERS[0]),
-    (&["d_model"], DECODERS[0]),
-    (&["ffn_dim", "num_layers"], "bert"),
-];
-/// Presets whose tables have the same columns: the backbone or the name of the table tells them apart.
-const DECODERS: [&str; 2] = ["gpt2", "transformer-xl"];
+/// Whether networks of a family carry states from word to word.
+fn is_recurrent(family: &dyn Family) -> bool {
+    family.card().kind == NetworkKind::Recurrent
+}
 
-/// The preset whose family a row's columns describe.
-fn detect(row: &Map<String, Value>, hints: &Hints) -> Result<&'static str> {
-    let fits = |(columns, _): &&(&[&str], &str)| columns.iter().all(|column| row.contains_key(*column));
-    let Some((_, preset)) = KINDS.iter().find(fits) else {
-        let message =
-            "says neither its 'family' nor its 'space', and its columns are those of no known kind of table";
+/// The family that knows most columns of a row; of several, the one that the backbone or the name of the table names,
+/// else the first.
+fn guess(row: &Map<String, Value>, hints: &Hints) -> Result<Reader> {
+    let known = |family: &&dyn Family| row.keys().filter(|key| family.knows(key)).count();
+    let families = architecture::families();
+    let most = families.iter().map(known).max().filter(|most| *most > 0);
+    let backbone = row.get("backbone").and_then(Value::as_str).unwrap_or(&hints.name).replace('_', "-");
+    let of_most = || families.iter().filter(|family| Some(known(family)) == most);
+    let named = of_most().find(|family| backbone.contains(family.name()));
+    let Some(family) = named.or_else(|| of_most().next()) else {
+        let message = "says neither its 'family' nor its 'space', and no family knows its columns";
         return Err(Error::data("", message));
     };
-    let backbone = row.get("backbone").and_then(Value::as_str).unwrap_or(&hints.name).replace('_', "-");
-    let said = DECODERS.iter().rev().find(|name| DECODERS.contains(preset) && backbone.contains(**name));
-    Ok(said.unwrap_or(preset))
+    let presets = PRESETS.iter().filter_map(|(name, _)| preset(name).ok());
+    let usual = presets.into_iter().find(|space| space.definition().family.is(*family));
+    Ok(usual.map_or(Reader::Family(*family), Reader::Space))
 }
 
 /// What a row is read by: a space, or a family alone.
@@ -124,7 +117,7 @@ impl Reader {
             }
             (Some(space), _) => Ok(Reader::Space(space)),
             (None, Some(family)) => Ok(Reader::Family(family)),
-            (None, None) => Ok(Reader::Space(preset(detect(row, hints)?)?)),
+            (None, None) => guess(row, hints),
         }
     }
 
@@ -160,25 +153,24 @@ pub(super) fn architecture(row: &Map<String, Value>, hints: &Hints) -> Result<Ar
         .filter(|(key, _)| family.knows(key))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    if family.knows("relative_position") && !row.contains_key("head_dim") {
-        genes.insert("head_dim".into(), Value::Null);
-        genes.entry("relative_position").or_insert(false.into());
-    }
-    if family.card().kind == NetworkKind::Recurrent
+    family.complete(&mut genes);
+    if is_recurrent(family)
         && let Some(words) = hints.vocabulary
     {
         genes.entry("vocab_size").or_insert(words.into());
-    }
-    if family.knows("cutoffs") && row.get("context_len").and_then(Value::as_u64) == Some(LM1B_TOKENS) {
-        genes.entry("cutoffs").or_insert(json!(LM1B_CUTOFFS));
-        genes.entry("tie_projs").or_insert(false.into());
     }
     if let Some((_, classes)) = DATA_SETS.iter().find(|(column, _)| row.contains_key(*column))
         && family.knows("num_classes")
     {
         genes.entry("num_classes").or_insert((*classes).into());
     }
-    reader.read(genes)
+    reader.read(genes).map_err(|e| match says(row) {
+        true => e,
+        false => Error::data(
+            "",
+            format!("read as {family} by its columns, which know no other family better: {e}"),
+        ),
+    })
 }
 
 /// Every count the row publishes, beside ours.
@@ -208,14 +200,14 @@ pub(super) fn counts(place: &str, row: &Map<String, Value>, architecture: &Archi
     row.iter().filter_map(count).collect()
 }
 
-/// One published summary of GPT-2 networks counts Transformer-XL layers; such a row is counted as what it counted.
+/// A row whose published parts are those of another family is counted as that one.
 fn counted_as(row: &Map<String, Value>, architecture: &Architecture) -> Option<Architecture> {
     let attention = row.get("params_attention")?.as_u64()?;
-    if Gpt2::of(architecture).is_none() || architecture.params().part(Part::Attention) == attention {
+    if architecture.params().part(Part::Attention) == attention {
         return None;
     }
     let mut object = architecture.to_json();
-    object.insert("family".into(), DECODERS[1].into());
+    object.insert("family".into(), architecture.family().miscounted_as()?.name().into());
     let other = space::read_architecture(&Value::Object(object)).ok()?;
     (other.params().part(Part::Attention) == attention).then_some(other)
 }

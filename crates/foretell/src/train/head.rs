@@ -8,7 +8,7 @@
 
 use super::Task;
 use super::batch::Batch;
-use crate::architecture::{Architecture, Init, Names, Role, Tensor, Visitor, names};
+use crate::architecture::{Architecture, Family, Init, Names, Role, Tensor, Visitor, families::bert, names};
 use crate::engine::activation::Activation;
 use crate::engine::scalar::Scalar;
 use crate::error::Result;
@@ -81,9 +81,11 @@ impl Generator {
             }
         };
         let ffn = if self == Generator::Fixed { 128 } else { 4 * hidden };
-        space::read_architecture(&json!({"family": "bert", "vocab_size": object["vocab_size"],
+        space::read_architecture(
+            &json!({"family": bert::Family.card().name, "vocab_size": object["vocab_size"],
             "context_len": object["context_len"], "hidden_size": hidden, "num_layers": layers, "num_heads": heads,
-            "ffn_dim": ffn}))
+            "ffn_dim": ffn}),
+        )
     }
 }
 

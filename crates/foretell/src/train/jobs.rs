@@ -3,12 +3,11 @@
 //! A job that is done leaves `NAME.json`; while it runs its checkpoints lie in `NAME/`. Files of several machines may be
 //! copied together. Networks are trained side by side, each by one thread: the bits are the same as with many.
 
-use super::{Outcome, Recipe, peak_bytes, run_in};
+use super::{Outcome, Recipe, Run, peak_bytes};
 use crate::architecture::Architecture;
 use crate::data::Data;
 use crate::error::{Error, Result};
 use crate::file;
-use crate::score::Precision;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -82,8 +81,10 @@ impl Job {
 
     fn run(&self, data: &Data, folder: &Path) -> Result<Finished> {
         let work = folder.join(self.name());
-        let said =
-            run_in(Precision::F32, &self.architecture, data, &self.recipe, Some(&work), PAUSE, &mut ());
+        let said = Run::new(&self.architecture, data, &self.recipe)
+            .checkpoints(Some(&work))
+            .pause(PAUSE)
+            .watched(&mut ());
         let mut finished = Finished {
             job: self.hash(data),
             valid_loss: None,

@@ -78,36 +78,53 @@ impl Watch for () {}
 /// Checkpoints are written at least this far apart, and in the end.
 const PAUSE: Duration = Duration::from_secs(20);
 
-/// Trains a network from its start to its end; in single precision, as all that is not a test does.
+/// Trains a network from its start to its end in single precision, with no checkpoints.
 pub fn run(architecture: &Architecture, data: &Data, recipe: &Recipe) -> Result<Outcome> {
-    run_in(Precision::F32, architecture, data, recipe, None, PAUSE, &mut ())
+    Run::new(architecture, data, recipe).watched(&mut ())
 }
 
-/// The same with a folder for checkpoints, which one process writes at a time: a run resumes from the one that it holds. They
-/// are written at least `pause` apart, and when the run is stopped.
-pub fn run_in(
+/// What is trained, on what, and where checkpoints go.
+pub struct Run<'r> {
+    architecture: &'r Architecture,
+    data: &'r Data,
+    recipe: &'r Recipe,
     precision: Precision,
-    architecture: &Architecture,
-    data: &Data,
-    recipe: &Recipe,
-    folder: Option<&Path>,
+    folder: Option<&'r Path>,
     pause: Duration,
-    watch: &mut dyn Watch,
-) -> Result<Outcome> {
-    match precision {
-        Precision::F32 => run_with::<f32>(architecture, data, recipe, folder, pause, watch),
-        Precision::F64 => run_with::<f64>(architecture, data, recipe, folder, pause, watch),
+}
+
+impl<'r> Run<'r> {
+    /// A run in single precision, with no checkpoints.
+    pub fn new(architecture: &'r Architecture, data: &'r Data, recipe: &'r Recipe) -> Self {
+        Run { architecture, data, recipe, precision: Precision::F32, folder: None, pause: PAUSE }
+    }
+
+    /// The same in another precision.
+    pub fn precision(self, precision: Precision) -> Self {
+        Run { precision, ..self }
+    }
+
+    /// The same with a folder for checkpoints, which one process writes at a time: a run resumes from the one that it holds.
+    pub fn checkpoints(self, folder: Option<&'r Path>) -> Self {
+        Run { folder, ..self }
+    }
+
+    /// Checkpoints are written at least this far apart, and when the run is stopped.
+    pub fn pause(self, pause: Duration) -> Self {
+        Run { pause, ..self }
+    }
+
+    /// Trains, and tells `watch` of each step.
+    pub fn watched(self, watch: &mut dyn Watch) -> Result<Outcome> {
+        match self.precision {
+            Precision::F32 => train::<f32>(self, watch),
+            Precision::F64 => train::<f64>(self, watch),
+        }
     }
 }
 
-fn run_with<S: Scalar>(
-    architecture: &Architecture,
-    data: &Data,
-    recipe: &Recipe,
-    folder: Option<&Path>,
-    pause: Duration,
-    watch: &mut dyn Watch,
-) -> Result<Outcome> {
+fn train<S: Scalar>(run: Run, watch: &mut dyn Watch) -> Result<Outcome> {
+    let Run { architecture, data, recipe, folder, pause, .. } = run;
     recipe.check()?;
     memory::within::<S>(architecture, data, recipe)?;
     let mut trainer = Trainer::<S>::new(architecture, data, recipe)?;

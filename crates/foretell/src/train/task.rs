@@ -1,11 +1,12 @@
 //! What a network learns.
 
 use super::{Generator, Recipe};
-use crate::architecture::{Architecture, NetworkKind};
+use crate::architecture::{Architecture, Family, NetworkKind, families::gpt2};
 use crate::data::Data;
 use crate::error::{Error, Result};
+use crate::space;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What a network learns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,4 +82,11 @@ pub fn fit(architecture: &Architecture, data: &Data) -> Result<Architecture> {
 
 fn mismatch(data: &str, architecture: &Architecture, reads: &str) -> Error {
     Error::option("data", format!("is {data}; a {} network reads {reads}", architecture.family()))
+}
+
+/// A small GPT-2 over bytes: what is trained where nobody brings a network.
+pub fn demonstration() -> Architecture {
+    let object = json!({"family": gpt2::Family.card().name, "vocab_size": 257, "context_len": 128, "cutoffs": [],
+        "n_layer": 3, "d_model": 96, "n_head": 4, "d_inner": 384});
+    space::read_architecture(&object).expect("the fields are complete")
 }

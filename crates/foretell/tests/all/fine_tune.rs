@@ -4,9 +4,8 @@ use crate::support::Folder;
 use foretell::architecture::Architecture;
 use foretell::data::{Data, Text, Tokeniser};
 use foretell::network::{Input, Weights};
-use foretell::score::Precision;
 use foretell::space::read_architecture;
-use foretell::train::{Generator, Recipe, Schedule, Task, Trainer, run, run_in, weights};
+use foretell::train::{Generator, Recipe, Run, Schedule, Task, Trainer, run, weights};
 use serde_json::json;
 use std::time::Duration;
 
@@ -56,7 +55,11 @@ fn a_run_starts_from_another() {
     let (data, folder) = (text(), Folder::new("fine-tune"));
     let pre = folder.0.join("pre");
     let trained = Recipe { generator: Generator::Quarter, ..recipe(Task::Replaced) };
-    run_in(Precision::F32, &bert(), &data, &trained, Some(&pre), Duration::ZERO, &mut ()).unwrap();
+    Run::new(&bert(), &data, &trained)
+        .checkpoints(Some(&pre))
+        .pause(Duration::ZERO)
+        .watched(&mut ())
+        .unwrap();
     let kept: Weights<f32> = Weights::read(&bert(), &weights(&pre).unwrap()).unwrap();
     for start in [pre.clone(), weights(&pre).unwrap()] {
         let fine = Recipe { start: Some(start), ..recipe(Task::Pairs) };

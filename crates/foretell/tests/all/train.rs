@@ -7,9 +7,9 @@ use foretell::engine::scalar::Scalar;
 use foretell::error::Error;
 use foretell::network::{Input, Weights};
 use foretell::proxy::Request;
-use foretell::score::{Options, Precision, Scorer};
+use foretell::score::{Options, Scorer};
 use foretell::space::read_architecture;
-use foretell::train::{self, Optimiser, Recipe, Schedule, Task, Trainer, fit, run, run_in};
+use foretell::train::{self, Optimiser, Recipe, Run, Schedule, Task, Trainer, fit, run};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -287,16 +287,25 @@ fn same_bits_on_any_number_of_threads_and_after_a_stop() {
     }
     for stop in [3, 5, 7] {
         let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            run_in(Precision::F32, &network, &data, &recipe, Some(&folder), Duration::ZERO, &mut Stop(stop))
+            Run::new(&network, &data, &recipe)
+                .checkpoints(Some(&folder))
+                .pause(Duration::ZERO)
+                .watched(&mut Stop(stop))
         }));
         assert!(stopped.is_err());
     }
-    let resumed =
-        run_in(Precision::F32, &network, &data, &recipe, Some(&folder), Duration::ZERO, &mut ()).unwrap();
+    let resumed = Run::new(&network, &data, &recipe)
+        .checkpoints(Some(&folder))
+        .pause(Duration::ZERO)
+        .watched(&mut ())
+        .unwrap();
     assert_eq!((whole.curve, whole.kept), (resumed.curve, resumed.kept));
     let other = Recipe { seed: 1, ..recipe };
-    let refused =
-        run_in(Precision::F32, &network, &data, &other, Some(&folder), Duration::ZERO, &mut ()).unwrap_err();
+    let refused = Run::new(&network, &data, &other)
+        .checkpoints(Some(&folder))
+        .pause(Duration::ZERO)
+        .watched(&mut ())
+        .unwrap_err();
     assert!(refused.to_string().contains("another run (recipe differ)"), "{refused}");
     let file = train::weights(&folder).unwrap();
     assert!(Weights::<f32>::read(&network, &file).is_ok(), "score --weights reads a checkpoint");
@@ -333,8 +342,11 @@ fn stops_when_validation_no_longer_improves_and_keeps_the_best() {
     };
     let folder = std::env::temp_dir().join(format!("foretell-best-{}", std::process::id()));
     let pause = std::time::Duration::from_secs(1000);
-    let outcome =
-        train::run_in(Precision::F32, &gpt2(), &data, &recipe, Some(&folder), pause, &mut ()).unwrap();
+    let outcome = train::Run::new(&gpt2(), &data, &recipe)
+        .checkpoints(Some(&folder))
+        .pause(pause)
+        .watched(&mut ())
+        .unwrap();
     assert!(outcome.early && outcome.kept > 1 && outcome.steps == outcome.kept + 3, "{outcome:?}");
     let best = outcome.curve.iter().map(|point| point.valid.loss).fold(f64::INFINITY, f64::min);
     assert_eq!(outcome.valid.loss, best);

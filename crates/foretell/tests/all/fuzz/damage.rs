@@ -10,10 +10,10 @@ use foretell::error::{Error, Result};
 use foretell::file;
 use foretell::network::Weights;
 use foretell::proxy::Score;
-use foretell::score::{Cache, Options, Precision};
+use foretell::score::{Cache, Options};
 use foretell::seed::Seed;
 use foretell::space::read_architecture;
-use foretell::train::{Job, Outcome, Recipe, Watch, jobs, run_in};
+use foretell::train::{Job, Outcome, Recipe, Run, Watch, jobs};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -98,14 +98,16 @@ fn checkpoints() {
     let folder = Folder::new("fuzz-checkpoint");
     let data = Data::Text(Text::of("test", text().as_bytes(), None, Tokeniser::Bytes).unwrap());
     let run = |folder: Option<&Path>| {
-        run_in(Precision::F32, &tiny(4), &data, &recipe(), folder, Duration::ZERO, &mut ())
+        Run::new(&tiny(4), &data, &recipe()).checkpoints(folder).pause(Duration::ZERO).watched(&mut ())
     };
     let same = |a: &Outcome, b: &Outcome| {
         Outcome { seconds: 0.0, ..a.clone() } == Outcome { seconds: 0.0, ..b.clone() }
     };
     let whole = run(None).unwrap();
-    let stopped =
-        run_in(Precision::F32, &tiny(4), &data, &recipe(), Some(&folder.0), Duration::ZERO, &mut Two);
+    let stopped = Run::new(&tiny(4), &data, &recipe())
+        .checkpoints(Some(&folder.0))
+        .pause(Duration::ZERO)
+        .watched(&mut Two);
     assert!(matches!(stopped, Err(Error::Interrupted { .. })));
     damage("checkpoint", 40, &folder.0, || Ok(same(&run(Some(&folder.0))?, &whole)));
 }
