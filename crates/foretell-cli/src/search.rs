@@ -56,10 +56,7 @@ pub fn run(args: &Search, words: &[OsString], json: bool) -> Result<u8> {
     }
     let code = exit_code(&view, &summary);
     if view.winner().is_none() {
-        let failures =
-            if summary.progress.failed > 0 { studies::failures(&view)? } else { "none".to_owned() };
-        let reason = summary.answer.reason.text();
-        let message = format!("study '{}': {reason}; failures: {failures}", summary.name);
+        let message = format!("study '{}': {}", summary.name, view.why_no_winner()?);
         output::failure("no-winner", &message, code);
     }
     Ok(code)
@@ -240,7 +237,7 @@ fn print(view: &View, summary: &Study, evidence: &[(String, Vec<Evidence>)]) -> 
         summary.name, progress.done, progress.rejected, progress.failed, summary.stopped
     ));
     if progress.failed > 0 {
-        output::line(format!("failures: {}", studies::failures(view)?));
+        output::line(format!("failures: {}", view.failures_in_words()?));
     }
     print_news(view, summary);
     if view.objectives().len() > 1 {

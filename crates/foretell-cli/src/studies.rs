@@ -36,22 +36,12 @@ fn read(given: Option<&Path>) -> Result<Store> {
     Ok(store)
 }
 
-/// How many failed in which way, in words.
-pub fn failures(view: &View) -> Result<String> {
-    let kinds = view.failures()?;
-    Ok(kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", "))
-}
-
 /// The winner, or why there is none.
 pub fn winner(view: &View) -> Result<usize> {
-    view.winner().ok_or_else(|| {
-        let reason = match (view.trials, view.answer.nearest) {
-            (0, _) => "no candidate is scored yet".to_owned(),
-            (_, Some(nearest)) => format!("{}; trial {nearest} is nearest", view.answer.reason.text()),
-            _ => view.answer.reason.text().to_owned(),
-        };
-        Error::option(format!("study '{}'", view.study.name), reason)
-    })
+    match view.winner() {
+        Some(winner) => Ok(winner),
+        None => Err(Error::option(format!("study '{}'", view.study.name), view.why_no_winner()?)),
+    }
 }
 
 /// The first objective of a trial in words.
@@ -252,7 +242,7 @@ pub fn show(args: &Shown, json: bool) -> Result<()> {
     output::line(format!("provenance  {}", study.provenance));
     output::line(format!("hash        {}", store.hash(study)?));
     if view.leaderboard.succeeded().len() < view.trials {
-        output::line(format!("failures    {}", failures(&view)?));
+        output::line(format!("failures    {}", view.failures_in_words()?));
     }
     if let Some(row) = view.evaluations.first() {
         output::line(format!("evaluated   {} by {}", view.evaluations.len(), row.evaluator));

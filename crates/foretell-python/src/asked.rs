@@ -140,6 +140,7 @@ impl Modules {
             Err(callables::Raised::Machine(error)) => Err(error),
             Err(callables::Raised::Candidate(message)) => {
                 let error = Error::data(network.id(), format!("could not be scored: {message}"));
+                log::warn!("{error}");
                 Ok((0..count).map(|_| Err(error.clone())).collect())
             }
         }

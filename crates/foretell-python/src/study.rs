@@ -150,7 +150,7 @@ impl Study {
         match self.winner(py)? {
             Some(winner) => Ok(winner.architecture),
             None => {
-                let reason = self.view(py, |_, view| Ok(view.answer.reason.text()))?;
+                let reason = self.view(py, |_, view| view.why_no_winner())?;
                 Err(errors::of_kind(py, "no-winner", &format!("study '{}': {reason}", self.name)))
             }
         }

@@ -141,7 +141,7 @@ impl<'a> View<'a> {
         each!(self, x => {
             let (x, unit) = if x.col_stride() == 1 || x.cols() == 1 { (*x, x.col_stride() == 1) } else { (x.t(), x.row_stride() == 1) };
             (0..x.rows()).map(|i| match unit {
-                true => lanes(x.cols(), |j| f(x.row(i)[j].to_f64())),
+                true => lanes(x.row(i), x.row(i), |x, _| f(x.to_f64())),
                 false => (0..x.cols()).map(|j| f(x.at(i, j).to_f64())).sum(),
             }).sum()
         })
@@ -152,7 +152,7 @@ impl<'a> View<'a> {
         assert_eq!((self.rows(), self.cols()), (other.rows(), other.cols()), "a sum over two matrices");
         fn both<S: Scalar>(x: &Mat<'_, S>, y: &Mat<'_, S>, f: impl Fn(f64, f64) -> f64) -> f64 {
             if x.col_stride() == 1 && y.col_stride() == 1 {
-                let row = |i| lanes(x.cols(), |j| f(x.row(i)[j].to_f64(), y.row(i)[j].to_f64()));
+                let row = |i| lanes(x.row(i), y.row(i), |x, y| f(x.to_f64(), y.to_f64()));
                 return (0..x.rows()).map(row).sum();
             }
             let row = |i| (0..x.cols()).map(|j| f(x.at(i, j).to_f64(), y.at(i, j).to_f64())).sum::<f64>();
@@ -176,16 +176,16 @@ impl<'a> View<'a> {
     }
 }
 
-/// `Σ_j f(j)`, eight sums side by side: the compiler vectorises it, and the order is the same everywhere.
-fn lanes(n: usize, f: impl Fn(usize) -> f64) -> f64 {
+/// `Σ_j f(x_j, y_j)`, eight sums side by side: the compiler vectorises it, and the order is the same everywhere.
+fn lanes<S: Scalar>(x: &[S], y: &[S], f: impl Fn(S, S) -> f64) -> f64 {
+    let ((eights, rest), (others, left)) = (x.as_chunks::<8>(), y.as_chunks::<8>());
     let mut sums = [0.0; 8];
-    let whole = n / 8 * 8;
-    for j in (0..whole).step_by(8) {
-        for (lane, sum) in sums.iter_mut().enumerate() {
-            *sum += f(j + lane);
+    for (eight, other) in eights.iter().zip(others) {
+        for (sum, (x, y)) in sums.iter_mut().zip(eight.iter().zip(other)) {
+            *sum += f(*x, *y);
         }
     }
-    sums.iter().sum::<f64>() + (whole..n).map(f).sum::<f64>()
+    sums.iter().sum::<f64>() + rest.iter().zip(left).map(|(x, y)| f(*x, *y)).sum::<f64>()
 }
 
 /// A matrix of one's own, in either precision.

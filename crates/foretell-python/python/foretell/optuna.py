@@ -69,6 +69,8 @@ def export(study: Study, path: Path, *, n: int = 200, name: str | None = None) -
 
     from foretell.errors import ExistsError
 
+    if not isinstance(study, _native.Study):
+        raise TypeError(f"a study is what search() and open_study() give, not {type(study).__name__}")
     text = study._journal(n, name)
     try:
         with open(path, "x", encoding="utf-8") as file:

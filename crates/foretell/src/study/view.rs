@@ -181,6 +181,23 @@ impl<'s> View<'s> {
         self.measurements.iter().filter(move |row| row.trial == Some(trial as u64))
     }
 
+    /// How many trials failed in which way, in words.
+    pub fn failures_in_words(&self) -> Result<String> {
+        let kinds = self.failures()?;
+        let words: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        Ok(if words.is_empty() { "none".to_owned() } else { words.join(", ") })
+    }
+
+    /// Why there is no winner, in words.
+    pub fn why_no_winner(&self) -> Result<String> {
+        let reason = self.answer.reason.text();
+        Ok(match (self.trials, self.answer.nearest) {
+            (0, _) => "no candidate is scored yet".to_owned(),
+            (_, Some(nearest)) => format!("{reason}; trial {nearest} is nearest"),
+            _ => format!("{reason}; failures: {}", self.failures_in_words()?),
+        })
+    }
+
     /// How many trials failed in which way.
     pub fn failures(&self) -> Result<BTreeMap<String, u64>> {
         let mut kinds = BTreeMap::new();

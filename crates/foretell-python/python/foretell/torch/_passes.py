@@ -132,7 +132,10 @@ class Runner(Derivatives):
             raise Unable("it redraws weights from streams of the engine")
         chosen = [(name, weight) for name, weight in model.named_parameters()
                   if how == "magnitudes" or self.subject.found.get(name) in ("position", "class-token")]
-        before = [(weight, weight.detach().clone()) for _, weight in chosen]
+        # A copy in double precision is brought back from the model itself.
+        own = dict(self.subject.model.named_parameters())
+        copied = model is self.double
+        before = [(weight, own[name] if copied else weight.detach().clone()) for name, weight in chosen]
 
         def restore() -> None:
             with torch.no_grad():
