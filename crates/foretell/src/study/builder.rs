@@ -257,7 +257,8 @@ impl<'a> StudyBuilder<'a> {
     }
 
     fn complete(&mut self) -> Result<()> {
-        if self.settings.objectives.is_empty() {
+        // A timed search chooses by how long it trains.
+        if self.settings.objectives.is_empty() && self.settings.time.is_none() {
             self.settings.objectives.push(Objective::proxy(DEFAULT_PROXY)?);
         }
         Ok(())
@@ -265,7 +266,7 @@ impl<'a> StudyBuilder<'a> {
 }
 
 /// The score that a study searches for unless another is given; it suits networks that are trained for long.
-const DEFAULT_PROXY: &str = "nsc";
+pub(super) const DEFAULT_PROXY: &str = "nsc";
 
 /// The score that suits networks of a family which are trained on so many tokens.
 pub fn score_for(family: &dyn Family, tokens: u64) -> Result<String> {

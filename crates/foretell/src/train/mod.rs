@@ -36,5 +36,5 @@ pub use optimiser::Optimiser;
 pub use recipe::Recipe;
 pub use run::{Outcome, Point, Watch, run, run_in};
 pub use schedule::Schedule;
-pub use task::{Task, fit};
+pub use task::{Task, fit, fit_space};
 pub use trainer::{Metrics, Trainer};
