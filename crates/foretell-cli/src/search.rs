@@ -335,12 +335,12 @@ fn print_timed(view: &View, timed: &Timed) -> Result<()> {
             named(&timed.slopes)
         ));
     }
-    let held = timed.foretold.iter().filter(|one| (one.interval[0]..=one.interval[1]).contains(&one.value));
-    if !timed.foretold.is_empty() {
+    if let Some(check) = &timed.check {
+        let tau = check.tau.map_or(String::new(), |tau| format!("tau {tau:.2}, "));
         output::prose(format!(
-            "{} of {} full runs ended inside the 90 % interval that shorter runs made expect",
-            held.count(),
-            timed.foretold.len()
+            "fully trained networks left out in turn: {tau}{:.0} % inside their 50 % intervals, {:.0} % inside 90 %",
+            100.0 * check.inside[0],
+            100.0 * check.inside[1]
         ));
     }
     Ok(())

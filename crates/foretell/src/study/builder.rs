@@ -1,6 +1,7 @@
 //! The front door: a study from its space to its winner in one expression.
 
 use super::plan::plan;
+use super::timed::with_work;
 use super::{Answer, Evaluator, Leaderboard, Objective, Plan, Progress, Settings, Shard, View, Watch, run};
 use crate::architecture::{Architecture, Family, NetworkKind};
 use crate::cancel::CancelToken;
@@ -249,6 +250,11 @@ impl<'a> StudyBuilder<'a> {
             _ => opened.as_mut().expect("it was just opened"),
         };
         let token = self.options.cancel.clone();
+        if self.settings.time.is_some() {
+            let name = self.settings.full_name(self.name.as_deref())?;
+            self.settings = token.run(|| with_work(&self.settings, store, &name, self.watch))??;
+            self.name = Some(name);
+        }
         let mut scorer = Scorer::new(Objective::requests(&self.settings.objectives), self.options);
         if let Some(executor) = self.executor {
             scorer = scorer.executed_by(executor);

@@ -54,7 +54,7 @@ pub use plan::Plan;
 pub use pool::Pool;
 pub use settings::{AUTO, SEEDS, Settings};
 pub use shard::Shard;
-pub use timed::{Against, Doing, Foretold, Time, Timed, TimedRun, Work};
+pub use timed::{Against, Doing, Time, Timed, TimedRun, Work};
 #[cfg(feature = "train")]
 pub use trained::Trained;
 #[cfg(feature = "train")]

@@ -20,9 +20,12 @@ mod stages;
 mod summary;
 mod work;
 
+#[cfg(test)]
+mod tests;
+
 pub use log::Doing;
 pub use runs::TimedRun;
-pub use summary::{Against, Foretold, Timed};
+pub use summary::{Against, Timed};
 pub use work::{Time, Work};
 
 use super::context::StudyContext;
@@ -34,7 +37,7 @@ use crate::error::{Error, Result};
 use crate::score::Scorer;
 use crate::search::SearchContext;
 use crate::seed::Seed;
-use crate::store::{self, Store};
+use crate::store::Store;
 use runs::Runs;
 use stages::Search;
 use std::sync::Mutex;
@@ -55,9 +58,8 @@ pub(super) fn run(
     command: &str,
     watch: &dyn Watch,
 ) -> Result<Study> {
-    let name = settings.full_name(name)?;
-    let settings = &with_work(settings, store.find(&name)?.as_ref(), watch)?;
     settings.check()?;
+    let name = settings.full_name(name)?;
     let evaluator = settings.evaluator.clone().ok_or_else(nobody_trains)?;
     let config = settings.config()?;
     let study = store.create(&name, &config, command)?;
@@ -85,9 +87,10 @@ fn nobody_trains() -> Error {
     Error::option("time", "needs somebody who trains networks: data to train on, or a command")
 }
 
-/// The settings with the work that the time is: as it was stored, else measured.
-fn with_work(settings: &Settings, stored: Option<&store::Study>, watch: &dyn Watch) -> Result<Settings> {
-    let known = stored.map(|study| Settings::of(&study.config)).transpose()?.and_then(|stored| stored.work);
+/// The settings with the work that the time is, as the study of this name stores it, else measured; and with the prior score
+/// that suits it.
+pub(super) fn with_work(settings: &Settings, store: &Store, name: &str, watch: &dyn Watch) -> Result<Settings> {
+    let known = store.find(name)?.map(|study| Settings::of(&study.config)).transpose()?.and_then(|stored| stored.work);
     let work = match settings.work.or(known) {
         Some(work) => work,
         None => {

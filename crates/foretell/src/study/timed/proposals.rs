@@ -10,6 +10,7 @@ use crate::seed::{Rng, Seed};
 use crate::space::{Bound, Limits};
 use rand::RngExt;
 use std::collections::HashSet;
+use std::rc::Rc;
 
 /// Random networks that proposals begin with, and uniform ones.
 const POOL: usize = 600;
@@ -20,6 +21,8 @@ const PARENTS: usize = 40;
 const CHILDREN: usize = 8;
 /// Networks of which the proposals are chosen, so that they differ.
 const CHOSEN_FROM: usize = 60;
+/// One in so many proposals is chosen by what is expected alone.
+const EXPECTED: usize = 3;
 /// The least part of a limit on parameters that random networks use: what is good is seldom small.
 const LEAST_SIZE: f64 = 0.6;
 /// How a network is varied.
@@ -79,8 +82,14 @@ impl Search<'_, '_, '_, '_> {
         self.networks.iter().position(|other| other == network)
     }
 
-    fn predictor(&self) -> Option<Predictor> {
-        predictor(&self.log.done, &self.networks, &self.work)
+    /// The predictor of all runs so far, fitted once.
+    fn predictor(&self) -> Option<Rc<Predictor>> {
+        let mut fitted = self.fitted.borrow_mut();
+        if fitted.0 != self.log.done.len() {
+            let found = predictor(&self.log.done, &self.networks, &self.work);
+            *fitted = (self.log.done.len(), found.map(Rc::new));
+        }
+        fitted.1.clone()
     }
 
     /// Trials that were trained for so many steps or more, the best first: as the predictor expects them after full training.
@@ -124,7 +133,14 @@ impl Search<'_, '_, '_, '_> {
         };
         let mut all = self.promising(&predictor, pool);
         all.extend(trials.iter().take(CHOSEN_FROM).map(|trial| self.networks[*trial].clone()));
-        let places = propose(&predictor, &all, n).unwrap_or_default();
+        // Some are chosen by what is expected alone: improvement also looks for what is merely uncertain.
+        let expected: Vec<f64> = all.iter().map(|network| predictor.expect(network, &[])).collect();
+        let mut best: Vec<usize> = (0..all.len()).collect();
+        best.sort_by(|a, b| expected[*b].total_cmp(&expected[*a]));
+        best.truncate(n.div_ceil(EXPECTED));
+        let others = propose(&predictor, &all, n).unwrap_or_default();
+        let others = others.into_iter().filter(|place| !best.contains(place));
+        let places: Vec<usize> = best.iter().copied().chain(others).take(n).collect();
         places.into_iter().map(|place| all[place].clone()).collect()
     }
 

@@ -6,13 +6,15 @@ use super::runs::{Runs, TimedRun};
 use super::{RUNGS, RUNS, Work};
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};
-use crate::predict::design;
+use crate::predict::{Predictor, design};
 use crate::search::SearchContext;
 use crate::store::Trial;
 use crate::study::context::StudyContext;
 use crate::study::scoring::Scoring;
 use crate::study::{Settings, Watch};
+use std::cell::RefCell;
 use std::collections::HashSet;
+use std::rc::Rc;
 use std::vec::IntoIter;
 
 /// The best networks by the prior score that a search begins with.
@@ -21,8 +23,8 @@ const OPTIMA: usize = 3;
 const UNIFORM: usize = 6;
 const FIRST: usize = 2;
 /// Networks that are proposed at once: of short, of middle runs.
-const SHORT: usize = 8;
-const MIDDLE: usize = 3;
+const SHORT: usize = 10;
+const MIDDLE: usize = 4;
 /// Networks that are trained on as they are the best after short runs.
 const PROMOTED: usize = 6;
 /// Finalists beside the best uniform network.
@@ -43,6 +45,8 @@ pub(super) struct Search<'r, 'c, 's, 'e> {
     pub(super) networks: Vec<Architecture>,
     failed: u64,
     pub(super) log: Log<'r>,
+    /// The predictor that was fitted to so many runs.
+    pub(super) fitted: RefCell<(usize, Option<Rc<Predictor>>)>,
     /// Proposals so far, each with a generator of its own.
     pub(super) round: u64,
 }
@@ -68,6 +72,7 @@ impl<'r, 'c, 's, 'e> Search<'r, 'c, 's, 'e> {
             networks: Vec::new(),
             failed: 0,
             log: Log::new(watch, work.budget),
+            fitted: RefCell::default(),
             round: 0,
         }
     }

@@ -28,25 +28,10 @@ pub struct Timed {
     /// How much each size matters to what it expects after full training; see
     /// [`Predictor::slopes`](crate::predict::Predictor::slopes).
     pub slopes: Vec<(String, f64)>,
-    /// How well it predicts runs that are left out.
+    /// How well it predicts networks that are left out, after full training.
     pub check: Option<Check>,
-    /// Full runs, and what was expected of them before any.
-    pub foretold: Vec<Foretold>,
     /// The winner against the best uniform network.
     pub against: Option<Against>,
-}
-
-/// A network that was fully trained, and what the shorter runs made expect.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Foretold {
-    /// The trial.
-    pub trial: usize,
-    /// What was expected.
-    pub expected: f64,
-    /// The interval that holds nine of ten.
-    pub interval: [f64; 2],
-    /// What training gave, the mean over draws.
-    pub value: f64,
 }
 
 /// The winner against the best uniform network, both fully trained with the same draws.
@@ -91,7 +76,6 @@ impl Timed {
             models: models.into_iter().map(|(name, share)| (name.to_owned(), share)).collect(),
             slopes: learned.as_ref().map(|learned| learned.slopes(&trained)).unwrap_or_default(),
             check: learned.as_ref().map(|learned| learned.check().clone()),
-            foretold: foretold(&stored, &networks, &work, &given),
             against: view.winner().and_then(|winner| against(&stored, &networks, &work, winner, &given)),
             runs: stored.iter().map(shown).collect(),
         }))
@@ -122,32 +106,6 @@ fn full(runs: &[TimedRun], work: &Work, trial: usize) -> Vec<f64> {
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-fn foretold(
-    runs: &[TimedRun],
-    networks: &[Architecture],
-    work: &Work,
-    given: &dyn Fn(f64) -> f64,
-) -> Vec<Foretold> {
-    let steps = work.rungs()[RUNGS.len() - 1];
-    let shorter: Vec<TimedRun> = runs.iter().filter(|run| run.steps < steps).cloned().collect();
-    let Some(before) = predictor(&shorter, networks, work) else { return Vec::new() };
-    let finals = runs.iter().filter(|run| run.steps == steps && run.draw == 0);
-    finals
-        .filter_map(|run| {
-            let values = full(runs, work, run.trial);
-            let said = before.predict(&networks[run.trial], &[]);
-            let mut interval = said.interval.map(given);
-            interval.sort_by(f64::total_cmp);
-            (!values.is_empty()).then(|| Foretold {
-                trial: run.trial,
-                expected: given(said.value),
-                interval,
-                value: given(mean(&values)),
-            })
-        })
-        .collect()
 }
 
 /// The winner against the best of the uniform networks that were trained as often; against the best other one where it is
