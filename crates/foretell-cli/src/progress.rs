@@ -149,7 +149,8 @@ impl study::Watch for Searching {
     }
 
     fn trained(&self, run: Option<&study::TimedRun>, doing: &study::Doing) {
-        let value = |run: &study::TimedRun| run.value.map_or("failed".to_owned(), |value| number(value.abs()));
+        let value =
+            |run: &study::TimedRun| run.value.map_or("failed".to_owned(), |value| number(value.abs()));
         let best = doing.best.map_or(String::new(), |best| {
             format!(", best so far {} after {} steps (trial {})", value(best), best.steps, best.trial)
         });

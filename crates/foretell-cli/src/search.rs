@@ -12,7 +12,8 @@ use foretell::score::Options;
 use foretell::space;
 use foretell::store::Store;
 use foretell::study::{
-    self, LatencyModel, Objective, Reason, ReferenceKind, Settings, Study, StudyBuilder, Table, Time, Timed, View,
+    self, LatencyModel, Objective, Reason, ReferenceKind, Settings, Study, StudyBuilder, Table, Time, Timed,
+    View,
 };
 use serde_json::json;
 use std::ffi::OsString;

@@ -65,11 +65,7 @@ impl EvaluateArgs {
     }
 
     /// The space as the data wants it, and who trains its networks for as long as a timed search says.
-    pub fn trainer(
-        &self,
-        space: Option<&str>,
-        dry: bool,
-    ) -> Result<(Arc<dyn Space>, Arc<dyn Evaluator>)> {
+    pub fn trainer(&self, space: Option<&str>, dry: bool) -> Result<(Arc<dyn Space>, Arc<dyn Evaluator>)> {
         if let Some(command) = &self.evaluate_with {
             for option in self.training.given() {
                 no_effect(option, "has no effect with --evaluate-with")?;

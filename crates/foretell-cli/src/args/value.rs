@@ -44,7 +44,8 @@ pub fn duration(text: &str) -> std::result::Result<f64, String> {
 /// `30m`, `2h`, `90s`, or `5000steps`.
 pub fn time(text: &str) -> std::result::Result<Time, String> {
     let text = text.trim();
-    let wrong = || format!("'{text}' is not a time such as 30m, 2h or 90s, or a number of steps such as 5000steps");
+    let wrong =
+        || format!("'{text}' is not a time such as 30m, 2h or 90s, or a number of steps such as 5000steps");
     if let Some(steps) = text.strip_suffix("steps") {
         return Ok(Time::Steps(number(steps).map_err(|_| wrong())?));
     }

@@ -14,7 +14,8 @@ impl Predictor {
     /// predictions are all alike.
     pub fn slopes(&self, networks: &[Architecture]) -> Vec<(String, f64)> {
         let rows: Vec<Vec<f64>> = networks.iter().map(|network| self.row(network, &[])).collect();
-        let chosen = self.facts.columns.iter().enumerate().filter(|(_, column)| column.group == Group::Choice);
+        let chosen =
+            self.facts.columns.iter().enumerate().filter(|(_, column)| column.group == Group::Choice);
         let (names, columns): (Vec<String>, Vec<Vec<f64>>) = chosen
             .filter_map(|(at, column)| {
                 Some((column.name.clone(), scaled(rows.iter().map(|row| row[at]).collect())?))

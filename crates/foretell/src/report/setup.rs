@@ -32,7 +32,9 @@ impl Subject<'_> {
         }
         let algorithm = self.study.config["algorithm"].as_str().unwrap_or_default();
         let (sentence, paper) = match self.view.settings.time {
-            Some(_) => ("networks are trained, for longer and longer as they promise more; see Training.", ""),
+            Some(_) => {
+                ("networks are trained, for longer and longer as they promise more; see Training.", "")
+            }
             None => search::about(algorithm).map(|about| (about.sentence, about.paper))?,
         };
         rows.push((

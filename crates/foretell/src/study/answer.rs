@@ -188,8 +188,7 @@ impl Facts<'_> {
 
     /// The best evaluated of some trials, which are ascending; of equal values the one with the better first objective.
     fn best_evaluated(&self, eligible: &[usize]) -> Option<usize> {
-        let value =
-            |row: &Evaluation| Some((Standing::of(&row.evaluator), row.value()?, row.trial as usize));
+        let value = |row: &Evaluation| Some((Standing::of(&row.evaluator), row.value()?, row.trial as usize));
         let values = self.evaluations.iter().filter(|_| !self.looked_up).filter_map(value);
         let order = |a: &(Standing, f64, usize), b: &(Standing, f64, usize)| {
             let first = |trial: usize| self.leaderboard.first(trial);

@@ -95,7 +95,13 @@ mod tests {
 
     fn row(trial: u64, evaluator: &str, value: f64) -> Evaluation {
         let status = if value.is_nan() { "diverged" } else { "ok" };
-        Evaluation { trial, evaluator: evaluator.into(), status: status.into(), value, ..Evaluation::default() }
+        Evaluation {
+            trial,
+            evaluator: evaluator.into(),
+            status: status.into(),
+            value,
+            ..Evaluation::default()
+        }
     }
 
     #[test]
@@ -106,7 +112,10 @@ mod tests {
         let trained = "valid_loss after 5 steps (recipe a, data b), least";
         assert_eq!((Standing::of(trained).steps, draw(trained)), (5, 0));
         assert_eq!(unsaid(trained), "valid_loss (recipe a, data b), least");
-        assert_eq!((Standing::of("table t:x"), unsaid("table t:x")), (Standing { steps: 0, draws: 1 }, "table t:x".into()));
+        assert_eq!(
+            (Standing::of("table t:x"), unsaid("table t:x")),
+            (Standing { steps: 0, draws: 1 }, "table t:x".into())
+        );
     }
 
     /// Trial 1 was trained for 10 steps, then three times for 90 of which one diverged; trial 0 only for 10.

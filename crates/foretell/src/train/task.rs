@@ -86,11 +86,16 @@ pub fn fit_space(space: &Arc<dyn Space>, data: &Data) -> Result<Arc<dyn Space>> 
     }
     let mut file: toml::Table =
         toml::from_str(&definition.text).map_err(|e| Error::parse(space.name(), e.to_string()))?;
-    let name = format!("{}-{}", definition.name, set.iter().map(|(_, value)| value.to_string()).collect::<Vec<_>>().join("-"));
+    let name = format!(
+        "{}-{}",
+        definition.name,
+        set.iter().map(|(_, value)| value.to_string()).collect::<Vec<_>>().join("-")
+    );
     for (key, value) in &set {
         for section in ["fixed", "choices"] {
             if let Some(toml::Value::Table(section)) = file.get_mut(section) {
-                section.retain(|name, _| definition.family.field(name).map_or(true, |field| field.key != *key));
+                section
+                    .retain(|name, _| definition.family.field(name).map_or(true, |field| field.key != *key));
             }
         }
         let fixed = file.entry("fixed").or_insert_with(|| toml::Value::Table(toml::Table::new()));

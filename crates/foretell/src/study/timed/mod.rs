@@ -28,9 +28,9 @@ pub use runs::TimedRun;
 pub use summary::{Against, Timed};
 pub use work::{Time, Work};
 
+use super::builder::{DEFAULT_PROXY, score_for};
 use super::context::StudyContext;
 use super::scoring::Scoring;
-use super::builder::{DEFAULT_PROXY, score_for};
 use super::{Conclusion, Objective, Progress, Settings, Study, Watch, conclude, conflict};
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};
@@ -73,7 +73,8 @@ pub(super) fn run(
     store.stop(&study, None)?;
     let store = Mutex::new(store);
     let mut context = StudyContext::new(settings, None, watch)?.with(None, None)?;
-    let scoring = Scoring { settings, scorer, store: &store, study: &study, watch, models: Vec::new(), digest };
+    let scoring =
+        Scoring { settings, scorer, store: &store, study: &study, watch, models: Vec::new(), digest };
     let runs = Runs::new(evaluator, &store, &study)?;
     let mut search = Search::new(settings, &mut context, scoring, known, runs, watch);
     search.run()?;
@@ -89,8 +90,17 @@ fn nobody_trains() -> Error {
 
 /// The settings with the work that the time is, as the study of this name stores it, else measured; and with the prior score
 /// that suits it.
-pub(super) fn with_work(settings: &Settings, store: &Store, name: &str, watch: &dyn Watch) -> Result<Settings> {
-    let known = store.find(name)?.map(|study| Settings::of(&study.config)).transpose()?.and_then(|stored| stored.work);
+pub(super) fn with_work(
+    settings: &Settings,
+    store: &Store,
+    name: &str,
+    watch: &dyn Watch,
+) -> Result<Settings> {
+    let known = store
+        .find(name)?
+        .map(|study| Settings::of(&study.config))
+        .transpose()?
+        .and_then(|stored| stored.work);
     let work = match settings.work.or(known) {
         Some(work) => work,
         None => {

@@ -35,7 +35,10 @@ impl Search<'_, '_, '_, '_> {
         let kept = match all.len() > most {
             true => {
                 let places = design(&all[1..], most.saturating_sub(1));
-                std::iter::once(0).chain(places.into_iter().map(|place| place + 1)).map(|at| all[at].clone()).collect()
+                std::iter::once(0)
+                    .chain(places.into_iter().map(|place| place + 1))
+                    .map(|at| all[at].clone())
+                    .collect()
             }
             false => all,
         };
@@ -61,14 +64,19 @@ impl Search<'_, '_, '_, '_> {
         let least = if max < u64::MAX { (max as f64 * LEAST_SIZE) as u64 } else { 0 };
         let params = Bound { min: min.max(least), max };
         let limits = Limits { params, ..self.settings.limits };
-        let inside = self.settings.space.within(&limits).or_else(|_| self.settings.space.within(&self.settings.limits));
+        let inside = self
+            .settings
+            .space
+            .within(&limits)
+            .or_else(|_| self.settings.space.within(&self.settings.limits));
         let count = if uniform { UNIFORM } else { POOL };
         let draw = |rng: &mut Rng| match &inside {
             Ok(inside) => inside.sample(uniform, rng).ok(),
             Err(_) => None,
         };
-        let drawn: Vec<Architecture> =
-            (0..count).map(|_| draw(&mut rng).unwrap_or_else(|| self.context.operators().sample(&mut rng))).collect();
+        let drawn: Vec<Architecture> = (0..count)
+            .map(|_| draw(&mut rng).unwrap_or_else(|| self.context.operators().sample(&mut rng)))
+            .collect();
         let mut seen = self.ids();
         drawn.into_iter().filter(|network| self.context.keeps(network) && seen.insert(network.id())).collect()
     }
@@ -103,10 +111,12 @@ impl Search<'_, '_, '_, '_> {
             None => {
                 let longest = self.log.done.iter().filter(|run| run.trial == trial && run.value.is_some());
                 let longest = longest.max_by_key(|run| run.steps);
-                longest.map_or((0, f64::NEG_INFINITY), |run| (run.steps, run.value.unwrap_or(f64::NEG_INFINITY)))
+                longest
+                    .map_or((0, f64::NEG_INFINITY), |run| (run.steps, run.value.unwrap_or(f64::NEG_INFINITY)))
             }
         };
-        let mut ranked: Vec<((u64, f64), usize)> = trials.into_iter().map(|trial| (worth(trial), trial)).collect();
+        let mut ranked: Vec<((u64, f64), usize)> =
+            trials.into_iter().map(|trial| (worth(trial), trial)).collect();
         ranked.sort_by(|(a, _), (b, _)| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)));
         ranked.into_iter().map(|(_, trial)| trial).collect()
     }
@@ -169,7 +179,12 @@ impl Search<'_, '_, '_, '_> {
     }
 
     /// Small changes of networks, inside all limits and not seen before.
-    fn varied(&self, parents: &[Architecture], seen: &mut HashSet<String>, rng: &mut Rng) -> Vec<Architecture> {
+    fn varied(
+        &self,
+        parents: &[Architecture],
+        seen: &mut HashSet<String>,
+        rng: &mut Rng,
+    ) -> Vec<Architecture> {
         let operators = self.context.operators();
         let mut children = Vec::new();
         for parent in parents {

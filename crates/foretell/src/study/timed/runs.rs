@@ -73,8 +73,11 @@ impl<'s> Runs<'s> {
         told: &mut dyn FnMut(TimedRun, bool),
     ) -> Result<()> {
         for some in asked.chunks(workers(&*self.evaluator)) {
-            let open: Vec<(usize, &Architecture, u64)> =
-                some.iter().copied().filter(|(trial, _, draw)| !self.known.contains_key(&(*trial, steps, *draw))).collect();
+            let open: Vec<(usize, &Architecture, u64)> = some
+                .iter()
+                .copied()
+                .filter(|(trial, _, draw)| !self.known.contains_key(&(*trial, steps, *draw)))
+                .collect();
             let evaluator = &self.evaluator;
             let rows = side_by_side(&open, |(trial, network, draw)| {
                 let length = evaluator.trained_for(steps, draw).expect("it was checked");

@@ -127,7 +127,8 @@ impl<'r, 'c, 's, 'e> Search<'r, 'c, 's, 'e> {
             let known = self.open(steps);
             let next = self.mixed(&known, MIDDLE);
             let fresh: HashSet<String> = self.networks.iter().map(Architecture::id).collect();
-            let (old, new): (Vec<_>, Vec<_>) = next.into_iter().partition(|point| fresh.contains(&point.id()));
+            let (old, new): (Vec<_>, Vec<_>) =
+                next.into_iter().partition(|point| fresh.contains(&point.id()));
             let old: Vec<usize> = old.iter().filter_map(|point| self.trial_of(point)).collect();
             let trained = self.train(&old, steps, 0, limit)?;
             let new = self.accepted(new);
@@ -141,8 +142,8 @@ impl<'r, 'c, 's, 'e> Search<'r, 'c, 's, 'e> {
     fn finish(&mut self) -> Result<()> {
         let (steps, limit) = (self.rungs[2], self.work.budget);
         let ranked = self.ranked(self.rungs[1]);
-        let uniform = first_uniform(&self.networks, &ranked)
-            .or_else(|| first_uniform(&self.networks, &self.ranked(0)));
+        let uniform =
+            first_uniform(&self.networks, &ranked).or_else(|| first_uniform(&self.networks, &self.ranked(0)));
         let mut finalists: Vec<usize> = ranked.iter().copied().take(FINALISTS).collect();
         match uniform.filter(|trial| !finalists.contains(trial)) {
             Some(trial) => finalists.push(trial),
@@ -151,7 +152,8 @@ impl<'r, 'c, 's, 'e> Search<'r, 'c, 's, 'e> {
         self.log.begin("full runs of the finalists");
         self.train(&finalists, steps, 0, limit)?;
         // What smaller networks left goes to further finalists.
-        let dearest = finalists.iter().map(|trial| self.work.cost(&self.networks[*trial], steps)).fold(0.0, f64::max);
+        let dearest =
+            finalists.iter().map(|trial| self.work.cost(&self.networks[*trial], steps)).fold(0.0, f64::max);
         let reserve = 2.0 * (DRAWS - 1) as f64 * dearest;
         let others: Vec<usize> = ranked.into_iter().filter(|trial| !finalists.contains(trial)).collect();
         self.train(&others, steps, 0, limit - reserve)?;
@@ -172,17 +174,25 @@ impl<'r, 'c, 's, 'e> Search<'r, 'c, 's, 'e> {
         let Some(winner) = trials.first().copied() else { return Vec::new() };
         let mut others = trials.iter().copied().skip(1);
         let uniform = others.clone().find(|trial| is_uniform(&self.networks[*trial]));
-        let beaten = if is_uniform(&self.networks[winner]) { others.next() } else { uniform.or(others.next()) };
+        let beaten =
+            if is_uniform(&self.networks[winner]) { others.next() } else { uniform.or(others.next()) };
         std::iter::once(winner).chain(beaten).collect()
     }
 
     /// How many of some networks, from the first on, can be trained inside a limit.
-    fn affordable<'n>(&self, networks: impl Iterator<Item = &'n Architecture>, steps: u64, limit: f64) -> usize {
+    fn affordable<'n>(
+        &self,
+        networks: impl Iterator<Item = &'n Architecture>,
+        steps: u64,
+        limit: f64,
+    ) -> usize {
         let mut spent = self.log.spent;
-        networks.take_while(|network| {
-            spent += self.work.cost(network, steps);
-            spent <= limit * (1.0 + 1e-9)
-        }).count()
+        networks
+            .take_while(|network| {
+                spent += self.work.cost(network, steps);
+                spent <= limit * (1.0 + 1e-9)
+            })
+            .count()
     }
 
     /// Makes new networks trials and trains them as far as the limit allows; how many were.

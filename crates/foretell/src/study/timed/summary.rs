@@ -91,7 +91,8 @@ impl Timed {
         };
         let ends = interval.map(|Interval { low, high }| (low, high));
         let middle = ends.map_or("was trained beside the best uniform network", side);
-        let said = ends.map_or(String::new(), |(low, high)| format!(" (95 % interval {low:.4} to {high:.4})"));
+        let said =
+            ends.map_or(String::new(), |(low, high)| format!(" (95 % interval {low:.4} to {high:.4})"));
         Some(format!("The winner {middle}: by {gain:.4}{said}, over {} draws each.", values[0].len()))
     }
 }
@@ -99,7 +100,8 @@ impl Timed {
 /// The values of full runs of a trial, by draw.
 fn full(runs: &[TimedRun], work: &Work, trial: usize) -> Vec<f64> {
     let steps = work.rungs()[RUNGS.len() - 1];
-    let mut own: Vec<&TimedRun> = runs.iter().filter(|run| run.trial == trial && run.steps == steps).collect();
+    let mut own: Vec<&TimedRun> =
+        runs.iter().filter(|run| run.trial == trial && run.steps == steps).collect();
     own.sort_by_key(|run| run.draw);
     own.into_iter().filter_map(|run| run.value).collect()
 }
@@ -155,7 +157,10 @@ mod tests {
     #[test]
     fn intervals_by_hand() {
         let Interval { low, high } = student(&[1.0, 2.0, 3.0]).unwrap();
-        assert!((high - low - 2.0 * 4.303 / 3f64.sqrt()).abs() < 1e-12 && ((high + low) / 2.0 - 2.0).abs() < 1e-12);
+        assert!(
+            (high - low - 2.0 * 4.303 / 3f64.sqrt()).abs() < 1e-12
+                && ((high + low) / 2.0 - 2.0).abs() < 1e-12
+        );
         assert!(student(&[1.0]).is_none());
     }
 }

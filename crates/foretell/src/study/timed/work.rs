@@ -42,13 +42,20 @@ impl Time {
             return wrong("time", message);
         }
         if settings.objectives.len() > 1 {
-            return wrong("objectives", "there are several; a search by training looks for the least loss alone");
+            return wrong(
+                "objectives",
+                "there are several; a search by training looks for the least loss alone",
+            );
         }
         if !settings.phases().is_empty() {
-            return wrong("latency", "cannot be limited in a search by training: limit multiply-adds instead");
+            return wrong(
+                "latency",
+                "cannot be limited in a search by training: limit multiply-adds instead",
+            );
         }
         if settings.shard.is_some() || settings.pool.is_some() || settings.budget.is_some() {
-            let message = "is not counted in candidates, cannot be split into shards and needs a space, not a table";
+            let message =
+                "is not counted in candidates, cannot be split into shards and needs a space, not a table";
             return wrong("a search by training", message);
         }
         Ok(())
