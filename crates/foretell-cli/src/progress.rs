@@ -148,6 +148,25 @@ impl study::Watch for Searching {
         self.say(format!("trial {} evaluated: {value}", row.trial));
     }
 
+    fn trained(&self, run: Option<&study::TimedRun>, doing: &study::Doing) {
+        let value =
+            |run: &study::TimedRun| run.value.map_or("failed".to_owned(), |value| number(value.abs()));
+        let best = doing.best.map_or(String::new(), |best| {
+            format!(", best so far {} after {} steps (trial {})", value(best), best.steps, best.trial)
+        });
+        let spent = format!("{:.0} %", 100.0 * doing.spent);
+        let line = match run {
+            None => format!("{spent}: {}{best}", doing.why),
+            Some(run) => {
+                format!("{spent}: trial {}, {} steps: {}{best}", run.trial, run.steps, value(run))
+            }
+        };
+        let Some(bar) = self.bar.as_ref().filter(|_| run.is_some()) else { return self.say(line) };
+        bar.set_length(1000);
+        bar.set_position((1000.0 * doing.spent) as u64);
+        bar.set_message(line);
+    }
+
     fn solving(&self, share: f64) {
         let mut plain = self.plain.lock().expect("no holder panics");
         if plain.said.elapsed() >= PAUSE {

@@ -12,16 +12,21 @@ use foretell::score::Options;
 use foretell::space;
 use foretell::store::Store;
 use foretell::study::{
-    self, LatencyModel, Objective, Reason, ReferenceKind, Settings, Study, StudyBuilder, Table, View,
+    self, LatencyModel, Objective, Reason, ReferenceKind, Settings, Study, StudyBuilder, Table, Time, Timed,
+    View,
 };
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::Path;
 
+/// The default proxy.
+const USUAL_PROXY: &str = "nsc";
 /// The default space.
 const USUAL_SPACE: &str = "autoformer-tiny";
 /// The maximum number of parameters there, unless a limit on them is given.
 const USUAL_PARAMS: u64 = 6_000_000;
+/// The same of a search that trains networks on text.
+const USUAL_TEXT_PARAMS: u64 = 2_000_000;
 
 pub fn run(args: &Search, words: &[OsString], json: bool) -> Result<u8> {
     let settings = settings(args)?;
@@ -67,6 +72,17 @@ fn plan(args: &Search, settings: &Settings, options: Options, path: &Path, json:
     let builder = StudyBuilder::from(settings.clone()).scoring(options).store(path);
     let plan = builder.name(args.name.as_deref()).plan()?;
     let left = plan.candidates.saturating_sub(plan.stored);
+    if let Some(time) = args.time.filter(|_| !json) {
+        let time = match time {
+            Time::Seconds(seconds) => format!("for about {}", duration(seconds)),
+            Time::Steps(steps) => format!("for as long as {steps} steps of the largest take"),
+        };
+        output::line(format!("dry run: search would train networks of {} {time}", settings.space.name()));
+        output::line(format!("study        {}", plan.name));
+        let state = if path.exists() { "exists" } else { "would be created" };
+        output::line(format!("writes       {} ({state})", path.display()));
+        return Ok(());
+    }
     if json {
         output::line(json!({
             "dry_run": true, "study": plan.name, "space": settings.space.name(), "algorithm": plan.algorithm,
@@ -118,31 +134,38 @@ fn exit_code(view: &View, summary: &Study) -> u8 {
 fn settings(args: &Search) -> Result<Settings> {
     let usual = ["proxy".to_owned()];
     let asked = if args.objectives.is_empty() { &usual[..] } else { &args.objectives };
-    let algorithm = args.algorithm.as_deref().unwrap_or(study::AUTO);
-    if algorithm != study::AUTO {
+    if let Some(algorithm) = &args.algorithm {
         foretell::search::about(algorithm)?;
     }
     let mut limits = args.limits.limits();
     let usual_space = args.space.is_none() && args.inside.is_none();
-    if usual_space && args.limits.max_params.is_none() && args.limits.min_params.is_none() {
-        limits.params.max = USUAL_PARAMS;
-    }
-    let base = match &args.inside {
-        Some(table) => Settings::inside(Table::open(&args.evaluator.data.folder()?, table, false)?)?,
-        None => {
+    let base = match (&args.inside, args.time) {
+        (Some(table), _) => Settings::inside(Table::open(&args.evaluator.data.folder()?, table, false)?)?,
+        (None, Some(time)) => {
+            let (space, trainer) = args.evaluator.trainer(args.space.as_deref(), args.dry_run)?;
+            Settings { evaluator: Some(trainer), ..Settings::new(space) }.timed(time)
+        }
+        (None, None) => {
             let space = space::open(args.space.as_deref().unwrap_or(USUAL_SPACE))?;
             let evaluator = args.evaluator.evaluator(&*space, args.dry_run)?;
             Settings { evaluator, ..Settings::new(space) }
         }
     };
+    if usual_space && args.limits.max_params.is_none() && args.limits.min_params.is_none() {
+        let text = base.space.definition().family.knows("vocab_size");
+        limits.params.max = if text { USUAL_TEXT_PARAMS } else { USUAL_PARAMS };
+    }
     let proxy = match args.train_tokens {
         Some(tokens) => study::score_for(base.space.definition().family, tokens)?,
-        None => foretell::predict::listed(&args.proxy)?,
+        None => foretell::predict::listed(args.proxy.as_deref().unwrap_or(USUAL_PROXY))?,
     };
+    // A search that trains knows for how long, and so which score suits.
+    let open = args.time.is_some() && args.proxy.is_none() && args.train_tokens.is_none();
+    let asked = if open { &[] } else { asked };
     let objectives: Vec<Objective> =
         asked.iter().map(|text| Objective::parse(text, &proxy)).collect::<Result<_>>()?;
     Ok(Settings {
-        algorithm: algorithm.to_owned(),
+        algorithm: args.algorithm.clone().unwrap_or(base.algorithm),
         objectives,
         limits,
         memory: args.max_memory,
@@ -215,6 +238,9 @@ fn print_json(view: &View, summary: &Study, evidence: &[(String, Vec<Evidence>)]
     object["rejected"] = json!(progress.rejected);
     object["failed"] = json!(progress.failed);
     object["answer"] = json!(summary.answer);
+    if let Some(timed) = Timed::of(view)? {
+        object["timed"] = json!(timed);
+    }
     object["evidence"] =
         evidence.iter().map(|(score, rows)| json!({"score": score, "tables": rows})).collect();
     if view.objectives().len() > 1 {
@@ -282,7 +308,46 @@ fn print_news(view: &View, summary: &Study) {
     });
 }
 
+/// How many of the best of a timed search are shown.
+const BEST_TRAINED: usize = 8;
+
+/// What a timed search trained and learned.
+fn print_timed(view: &View, timed: &Timed) -> Result<()> {
+    let [short, middle, full] = timed.rungs;
+    let of = |steps: u64| timed.runs.iter().filter(|run| run.steps == steps).count();
+    output::prose(format!(
+        "\ntrained by {}: {} runs of {short} steps, {} of {middle}, {} of {full}",
+        timed.evaluator,
+        of(short),
+        of(middle),
+        of(full)
+    ));
+    output::line(studies::table(view, &view.best(BEST_TRAINED))?);
+    let named = |list: &[(String, f64)]| {
+        let some = list.iter().take(4).map(|(name, value)| format!("{name} {value:+.2}"));
+        some.collect::<Vec<_>>().join(", ")
+    };
+    if !timed.slopes.is_empty() {
+        output::prose(format!(
+            "what the predictor learned, in deviations per deviation of each size: {}",
+            named(&timed.slopes)
+        ));
+    }
+    if let Some(check) = &timed.check {
+        let tau = check.tau.map_or(String::new(), |tau| format!("tau {tau:.2}, "));
+        output::prose(format!(
+            "fully trained networks left out in turn: {tau}{:.0} % inside their 50 % intervals, {:.0} % inside 90 %",
+            100.0 * check.inside[0],
+            100.0 * check.inside[1]
+        ));
+    }
+    Ok(())
+}
+
 fn print_evaluations(view: &View) -> Result<()> {
+    if let Some(timed) = Timed::of(view)? {
+        return print_timed(view, &timed);
+    }
     let Some(first) = view.evaluations.first() else { return Ok(()) };
     if let Some(labels) = view.labels()?.filter(|_| view.looked_up) {
         let last = |curve: &[(f64, f64)]| curve.last().map_or("none".to_owned(), |stop| number(stop.1));
@@ -406,7 +471,9 @@ fn print_winner(view: &View, winner: usize) -> Result<()> {
     }
     output::line(output::table(&["", "parameters", "multiply-adds", "memory", &objective], rows));
     let best = answer.references.iter().find(|reference| reference.kind == ReferenceKind::Best);
-    if let Some(best) = best {
+    if let Some(timed) = Timed::of(view)? {
+        print_against(view, &timed)?;
+    } else if let Some(best) = best {
         let itself = space::write_architecture(&architecture) == best.architecture;
         match answer.beats_uniform {
             _ if itself => output::line("The winner is the best uniform network."),
@@ -422,6 +489,24 @@ fn print_winner(view: &View, winner: usize) -> Result<()> {
     } else {
         output::line("This space has no uniform network within the limits to compare with.");
     }
+    Ok(())
+}
+
+/// The winner of a timed search against the best uniform network.
+fn print_against(view: &View, timed: &Timed) -> Result<()> {
+    let Some(against) = &timed.against else {
+        output::line("No uniform network was trained to compare with.");
+        return Ok(());
+    };
+    let uniform = &view.architecture(against.trials[1])?;
+    output::prose(timed.verdict().unwrap_or_default());
+    let losses = |values: &[f64]| values.iter().map(|value| number(*value)).collect::<Vec<_>>().join(", ");
+    let row = |name: &str, place: usize| {
+        vec![name.to_owned(), losses(&against.values[place]), output::grouped(against.params[place])]
+    };
+    let rows = vec![row("winner", 0), row("best uniform network", 1)];
+    output::line(output::table(&["", "after full training", "parameters"], rows));
+    output::prose(format!("best uniform network: {}", output::genes(uniform)));
     Ok(())
 }
 

@@ -1,15 +1,15 @@
 //! Arguments of search and algorithms.
 
-use super::value::{duration, number, shard};
+use super::value::{duration, number, shard, time};
 use super::{EvaluateArgs, LimitArgs};
 use clap::Args;
-use foretell::study::Shard;
+use foretell::study::{Shard, Time};
 use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct Search {
     /// Space to search: name of a preset, or a space file (.toml). Default: autoformer-tiny with at most 6M parameters,
-    /// unless --max-params or --min-params is given.
+    /// unless --max-params or --min-params is given; with --time on text, gpt2-text with at most 2M.
     #[arg(long)]
     pub space: Option<String>,
     /// Search only among the labelled networks of a benchmark (NAME or NAME:COLUMN): a child becomes the nearest network that
@@ -18,9 +18,9 @@ pub struct Search {
     pub inside: Option<String>,
     /// Proxy to maximise, with options in brackets, or @FILE to read it from a file. nsc uses only the shape and takes
     /// microseconds; dss++ is the score of T-Razor and takes a forward and a backward pass per candidate. See foretell
-    /// proxies and docs/benchmarks.md.
-    #[arg(long, default_value = "nsc", allow_hyphen_values = true)]
-    pub proxy: String,
+    /// proxies and docs/benchmarks.md. Default: nsc; with --time, shape-law for decoders.
+    #[arg(long, allow_hyphen_values = true)]
+    pub proxy: Option<String>,
     /// Number of tokens that the winner will be trained on, e.g. 300M; decoders only. Short training wants width, long
     /// training depth: the proxy is then shape-law, which weighs them by tokens per weight. Default: long training, and the
     /// proxy decides.
@@ -38,6 +38,13 @@ pub struct Search {
     /// Number of candidates to score. Default: as many as the algorithm plans.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub budget: Option<u64>,
+    /// Spend this time on training networks, e.g. 30m, 2h or 90s, and find the best by what training gives: first short runs of
+    /// promising networks and of some that cover the space, then longer runs of those that a predictor fitted to all runs
+    /// expects most of. Or a number of training steps of the largest network, e.g. 5000steps, which gives the same search on
+    /// every machine. Networks are trained on the data of --on, or by --evaluate-with, which gets FORETELL_STEPS and
+    /// FORETELL_SEED. The proxy only chooses the first networks. A search that was stopped resumes with the same command.
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["algorithm", "budget", "shard", "inside", "objectives", "max_latency", "max_token_latency", "evaluate", "evaluate_top", "retry_failed"])]
+    pub time: Option<Time>,
     /// Seed of all random draws.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,

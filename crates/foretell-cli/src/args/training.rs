@@ -10,7 +10,7 @@ use foretell::error::{Error, Result};
 use foretell::file;
 use foretell::space::{self, Definition, Space};
 use foretell::study::{Evaluator, External, Table, Trained};
-use foretell::train::Recipe;
+use foretell::train::{self, Recipe};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,14 +55,39 @@ impl EvaluateArgs {
             return Ok(Some(Arc::new(Trained::new(data, recipe, space)?)));
         }
         for option in self.training.given() {
-            no_effect(option, "has no effect without --evaluate train")?;
+            no_effect(option, "has no effect without --evaluate train or --time")?;
         }
         if let Some(table) = &self.evaluate {
             return Ok(Some(Arc::new(Table::open(&self.data.folder()?, table, self.evaluate_lower)?)));
         }
         let Some(command) = &self.evaluate_with else { return Ok(None) };
+        self.by_command(command).map(Some)
+    }
+
+    /// The space as the data wants it, and who trains its networks for as long as a timed search says.
+    pub fn trainer(&self, space: Option<&str>, dry: bool) -> Result<(Arc<dyn Space>, Arc<dyn Evaluator>)> {
+        if let Some(command) = &self.evaluate_with {
+            for option in self.training.given() {
+                no_effect(option, "has no effect with --evaluate-with")?;
+            }
+            let space = space.ok_or_else(|| {
+                Error::option("--space", "is missing: name the space of the networks that the command trains")
+            })?;
+            return Ok((space::open(space)?, self.by_command(command)?));
+        }
+        if self.training.with.iter().any(|text| text.starts_with("steps=")) {
+            no_effect("--with", "cannot set the steps with --time, which says how long to train")?;
+        }
+        let space = space.map_or_else(|| self.training.usual_space(), space::open)?;
+        let data = self.training.open_for(space.definition().family, dry)?;
+        let space = train::fit_space(&space, &data)?;
+        let trained = Trained::new(data, self.training.recipe()?, &*space)?;
+        Ok((space, Arc::new(trained)))
+    }
+
+    fn by_command(&self, command: &str) -> Result<Arc<dyn Evaluator>> {
         let limit = Duration::from_secs_f64(self.evaluate_timeout);
-        Ok(Some(Arc::new(External::new(command, limit, self.evaluate_retries, self.evaluate_lower)?)))
+        Ok(Arc::new(External::new(command, limit, self.evaluate_retries, self.evaluate_lower)?))
     }
 }
 
@@ -106,6 +131,15 @@ pub struct TrainingArgs {
 }
 
 impl TrainingArgs {
+    /// The space that suits the data, where none is named.
+    fn usual_space(&self) -> Result<Arc<dyn Space>> {
+        let images = match &self.on {
+            Some(path) => matches!(Data::open(path, self.tokeniser, None, self.image_size)?, Data::Images(_)),
+            None => false,
+        };
+        space::preset(if images { "autoformer-tiny" } else { "gpt2-text" })
+    }
+
     /// The data for networks of a family. Only language models need none from the user.
     ///
     /// Tokens of a text are cached, unless `dry`.

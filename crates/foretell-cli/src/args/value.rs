@@ -1,7 +1,7 @@
 //! Numbers, times and assignments as people write them.
 
 use foretell::error::{Error, Result};
-use foretell::study::Shard;
+use foretell::study::{Shard, Time};
 use serde_json::Value;
 
 /// `6M`, `1.5G`, `300k` or plain digits.
@@ -39,6 +39,22 @@ pub fn duration(text: &str) -> std::result::Result<f64, String> {
         (value > 0.0 && value < 1e6).then_some(value * seconds)
     });
     parsed.ok_or_else(|| format!("'{text}' is not a time such as 20ms, 1.5s or 300us"))
+}
+
+/// `30m`, `2h`, `90s`, or `5000steps`.
+pub fn time(text: &str) -> std::result::Result<Time, String> {
+    let text = text.trim();
+    let wrong =
+        || format!("'{text}' is not a time such as 30m, 2h or 90s, or a number of steps such as 5000steps");
+    if let Some(steps) = text.strip_suffix("steps") {
+        return Ok(Time::Steps(number(steps).map_err(|_| wrong())?));
+    }
+    let units = [("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("m", 60.0), ("s", 1.0)];
+    let parsed = units.iter().find_map(|(unit, seconds)| {
+        let value: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+        (value > 0.0 && value < 1e6).then_some(value * seconds)
+    });
+    parsed.map(Time::Seconds).ok_or_else(wrong)
 }
 
 /// `3/16`: the third of sixteen shards.

@@ -18,6 +18,7 @@ mod reproduce;
 mod search;
 mod support;
 mod terminal;
+mod timed;
 mod training;
 mod usage;
 mod winner;

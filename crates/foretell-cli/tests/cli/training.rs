@@ -21,7 +21,7 @@ const NETWORK: &str = "{\"family\": \"gpt2\", \"vocab_size\": 50000, \"context_l
                        \"d_model\": 32, \"n_head\": 2, \"d_inner\": 64}";
 
 /// Kills a command again and again, each time a quarter later, until it gets done; how often it was killed.
-fn kill_until_done(folder: &Folder, arguments: &str) -> i32 {
+pub fn kill_until_done(folder: &Folder, arguments: &str) -> i32 {
     for kills in 0.. {
         let mut child = folder.start(arguments);
         let (start, patience) =

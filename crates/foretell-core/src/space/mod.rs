@@ -44,6 +44,7 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("flexibert", include_str!("presets/flexibert.toml")),
     ("gpt2", include_str!("presets/gpt2.toml")),
     ("gpt2-etas", include_str!("presets/gpt2-etas.toml")),
+    ("gpt2-text", include_str!("presets/gpt2-text.toml")),
     ("gpt2-etas-lm1b", include_str!("presets/gpt2-etas-lm1b.toml")),
     ("gpt2-public", include_str!("presets/gpt2-public.toml")),
     ("transformer-xl", include_str!("presets/transformer-xl.toml")),

@@ -80,7 +80,7 @@ pub(super) fn class(number: i64) -> Option<u32> {
 }
 
 impl Images {
-    fn new(found: Found) -> Result<Self> {
+    pub(super) fn new(found: Found) -> Result<Self> {
         let Found { channels, side, mut train, valid } = found;
         if side > MOST_SIDE {
             let message = format!("holds images of {side} x {side} pixels; {MOST_SIDE} is the longest side");

@@ -34,18 +34,7 @@ pub fn pool(space: &dyn Space, limits: &Limits, n: u64, seed: u64) -> Result<Vec
 /// `n` networks of a pool that are worth a label, given what a predictor knows: those with the largest expected improvement
 /// over the best label it was fitted to, each unlike those before.
 pub fn propose(predictor: &Predictor, pool: &[Architecture], n: usize) -> Result<Vec<usize>> {
-    if !predictor.facts.scores.is_empty() {
-        let message = "needs scores of every network: fit one without scores to suggest networks";
-        return Err(Error::option("predictor", message));
-    }
-    let best = predictor.facts.truth.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let gains: Vec<f64> = pool
-        .par_iter()
-        .map(|network| {
-            let [mean, deviation] = predictor.predict(network, &[]).normal;
-            improvement((mean - best) / deviation) * deviation
-        })
-        .collect();
+    let gains = improvements(predictor, pool)?;
     let rows: Vec<Vec<f64>> = pool.par_iter().map(|network| predictor.row(network, &[])).collect();
     let mut left = gains;
     let mut chosen: Vec<usize> = Vec::new();
@@ -59,6 +48,20 @@ pub fn propose(predictor: &Predictor, pool: &[Architecture], n: usize) -> Result
         }
     }
     Ok(chosen)
+}
+
+/// The expected improvement of each network of a pool over the best label that a predictor was fitted to, as models see it.
+pub fn improvements(predictor: &Predictor, pool: &[Architecture]) -> Result<Vec<f64>> {
+    if !predictor.facts.scores.is_empty() {
+        let message = "needs scores of every network: fit one without scores to suggest networks";
+        return Err(Error::option("predictor", message));
+    }
+    let best = predictor.facts.truth.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let gain = |network: &Architecture| {
+        let [mean, deviation] = predictor.predict(network, &[]).normal;
+        improvement((mean - best) / deviation) * deviation
+    };
+    Ok(pool.par_iter().map(gain).collect())
 }
 
 /// Places of rows, the most usual one first, then each as far from all before as there is.

@@ -17,13 +17,14 @@ mod course;
 mod design;
 mod features;
 mod labels;
+mod law;
 mod listed;
 mod minimise;
 mod process;
 mod saved;
 mod transform;
 
-pub use design::{design, pool, propose};
+pub use design::{design, improvements, pool, propose};
 pub use features::{Feature, Group, features};
 use labels::FEWEST;
 pub use labels::{Labels, ScoreColumn};

@@ -25,6 +25,7 @@ mod scatter;
 mod setup;
 mod table;
 pub mod text;
+mod training;
 mod verified;
 mod winner;
 

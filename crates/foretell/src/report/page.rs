@@ -7,7 +7,7 @@ use super::{MARK, Subject};
 use super::{agreement, drawing, front, history, labels, reproduce, verified};
 use crate::architecture::Positions;
 use crate::error::Result;
-use crate::study::Objective;
+use crate::study::{Objective, Timed};
 
 /// Charts that are also written as files, by name.
 type Charts = Vec<(&'static str, Chart)>;
@@ -76,15 +76,24 @@ impl Subject<'_> {
         let heading = if self.winner().is_some() { "Winner" } else { "No winner" };
         sections.push((heading, self.winner_section(network.as_deref())?));
         sections.extend(self.limits()?.map(|limits| ("Limits", limits)));
-        let front = figure(charts, "front", front::chart(self)?);
-        let history = figure(charts, "history", history::chart(self)?);
+        // What a timed search scores decides nothing.
+        let timed = Timed::of(self.view)?;
+        let scored = timed.is_none();
+        let front = figure(charts, "front", if scored { front::chart(self)? } else { None });
+        let history = figure(charts, "history", if scored { history::chart(self)? } else { None });
         if let (Some(front), Some(history)) = (front, history) {
             let name = if self.objectives.len() > 1 { "Pareto front" } else { "Best for each size" };
             let front = format!("<div><h3>{name}</h3>{front}</div>");
             let history = format!("<div><h3>Compared with random search</h3>{history}</div>");
             sections.push(("Search", format!("<div class=\"pair\">{front}{history}</div>")));
         }
-        let labels = figure(charts, "labels", labels::chart(self)?);
+        if let Some(timed) = &timed {
+            let runs = figure(charts, "runs", self.runs(timed));
+            let runs = runs.map_or(String::new(), |runs| format!("<div class=\"beside\">{runs}</div>"));
+            sections.push(("Training", runs + &self.training(timed)?));
+        }
+        let labels = if scored { labels::chart(self)? } else { None };
+        let labels = figure(charts, "labels", labels);
         let labels = labels.map_or(String::new(), |labels| format!("<div class=\"beside\">{labels}</div>"));
         sections.extend(self.evaluated().map(|evaluated| ("Evaluated candidates", labels + &evaluated)));
         if let Some(verified) = figure(charts, "verified", self.verification.and_then(verified::chart)) {

@@ -4,7 +4,7 @@ use super::Subject;
 use super::text::escape;
 use crate::error::Result;
 use crate::space;
-use crate::study::{Objective, SEEDS};
+use crate::study::{Objective, SEEDS, Time};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -21,7 +21,11 @@ pub(super) fn command(subject: &Subject, algorithm: &str) -> String {
     if let [Objective::Proxy(label)] = subject.objectives {
         words[2] = format!("--proxy {}", quoted(label.label()));
     }
-    words.push(format!("--algorithm {}", quoted(algorithm)));
+    words.push(match subject.view.settings.time {
+        Some(Time::Seconds(seconds)) => format!("--time {seconds}s"),
+        Some(Time::Steps(steps)) => format!("--time {steps}steps"),
+        None => format!("--algorithm {}", quoted(algorithm)),
+    });
     for (key, value) in config["limits"].as_object().into_iter().flatten() {
         let unit = if key.ends_with("latency") { "s" } else { "" };
         let value = value.as_str().map_or_else(|| format!("{value}{unit}"), str::to_owned);
@@ -32,7 +36,9 @@ pub(super) fn command(subject: &Subject, algorithm: &str) -> String {
     if seeds != SEEDS && subject.objectives.iter().any(is_drawn) {
         words.push(format!("--seeds {seeds}"));
     }
-    words.push(format!("--budget {}", subject.view.trials));
+    if subject.view.settings.time.is_none() {
+        words.push(format!("--budget {}", subject.view.trials));
+    }
     words.join(" ")
 }
 

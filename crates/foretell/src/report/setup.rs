@@ -31,10 +31,15 @@ impl Subject<'_> {
             rows.push(("Objective".to_owned(), objective_text(objective)?));
         }
         let algorithm = self.study.config["algorithm"].as_str().unwrap_or_default();
-        let about = search::about(algorithm)?;
+        let (sentence, paper) = match self.view.settings.time {
+            Some(_) => {
+                ("networks are trained, for longer and longer as they promise more; see Training.", "")
+            }
+            None => search::about(algorithm).map(|about| (about.sentence, about.paper))?,
+        };
         rows.push((
             "Algorithm".to_owned(),
-            format!("<b>{}</b>: {}{}", escape(algorithm), escape(about.sentence), cited(about.paper)),
+            format!("<b>{}</b>: {}{}", escape(algorithm), escape(sentence), cited(paper)),
         ));
         if self.study.config["limits"].as_object().is_none_or(serde_json::Map::is_empty) {
             rows.push(("Limits".to_owned(), "none".to_owned()));
@@ -42,6 +47,7 @@ impl Subject<'_> {
         let ended = match self.study.stopped.as_deref() {
             None => "not yet: the same command resumes the search".to_owned(),
             Some("budget") => "the budget of candidates was used up".to_owned(),
+            Some("time") => "the time was used up".to_owned(),
             Some("exhausted") => "no new candidate was left".to_owned(),
             Some(reason) => escape(reason),
         };

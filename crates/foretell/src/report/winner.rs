@@ -83,6 +83,9 @@ impl Subject<'_> {
         let candidate = self.candidate(winner)?;
         let architecture = &candidate.architecture;
         let Counts { params, flops, .. } = self.counts(winner);
+        if self.view.settings.time.is_some() {
+            return Ok(note("The section Training compares it with the best uniform network."));
+        }
         let sentence = self.against_uniform(architecture);
         if answer.references.is_empty() {
             return Ok(note(&sentence));

@@ -4,11 +4,14 @@
 //!
 //! 1. A candidate that breaks a limit on latency as measured cannot win, and under such a limit only measured candidates
 //!    can. If no candidate keeps the limits there is no winner, and the nearest one is named.
-//! 2. If candidates were evaluated, the best value wins. Equal values fall back to the next rule. Labels that are only looked
+//! 2. If candidates were evaluated, the best value wins; where they were trained for different lengths, that of the longest
+//!    training, and of those the most often trained. Equal values fall back to the next rule. Labels that are only looked
 //!    up, those of a search inside a table, decide nothing.
 //! 3. With one objective the best value wins, with several the knee of the Pareto front. Of equals the earliest wins.
 
-use super::{Leaderboard, Objective};
+use super::rungs::Standing;
+use super::{Leaderboard, Objective, Timed, View};
+use crate::error::Result;
 use crate::store::{Evaluation, Measurement};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -39,6 +42,17 @@ pub struct Answer {
     /// How well the latency models predict what the search drew.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub latency: Vec<LatencyModel>,
+}
+
+impl Answer {
+    /// Adds what a timed search knows of its winner.
+    pub(super) fn trained(&mut self, view: &View) -> Result<()> {
+        let Some(winner) = self.winner.map(|trial| trial as usize) else { return Ok(()) };
+        self.value = view.value(winner, 0);
+        let against = Timed::of(view)?.and_then(|timed| timed.against);
+        self.beats_uniform = against.map(|against| against.gain > 0.0);
+        Ok(())
+    }
 }
 
 /// Why a trial won, or why none did.
@@ -174,16 +188,17 @@ impl Facts<'_> {
 
     /// The best evaluated of some trials, which are ascending; of equal values the one with the better first objective.
     fn best_evaluated(&self, eligible: &[usize]) -> Option<usize> {
-        let value = |row: &Evaluation| Some((row.value()?, row.trial as usize));
+        let value = |row: &Evaluation| Some((Standing::of(&row.evaluator), row.value()?, row.trial as usize));
         let values = self.evaluations.iter().filter(|_| !self.looked_up).filter_map(value);
-        let order = |a: &(f64, usize), b: &(f64, usize)| {
+        let order = |a: &(Standing, f64, usize), b: &(Standing, f64, usize)| {
             let first = |trial: usize| self.leaderboard.first(trial);
-            a.0.total_cmp(&b.0).then(first(a.1).total_cmp(&first(b.1))).then(b.1.cmp(&a.1))
+            let values = a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
+            values.then(first(a.2).total_cmp(&first(b.2))).then(b.2.cmp(&a.2))
         };
         values
-            .filter(|(_, trial)| eligible.binary_search(trial).is_ok())
+            .filter(|(.., trial)| eligible.binary_search(trial).is_ok())
             .max_by(order)
-            .map(|(_, trial)| trial)
+            .map(|(.., trial)| trial)
     }
 
     /// For each trial that was measured in every limited phase, the largest share of a limit that it takes.

@@ -101,6 +101,8 @@ impl<'s> Baseline<'s> {
         let settings = Settings {
             algorithm: "random".into(),
             budget: Some(study.trials.min(MOST_DRAWN)),
+            time: None,
+            work: None,
             ..Settings::of(&study.config)?
         };
         let costly = |request: &Arc<Request>| request.about().drawn() || request.is_set_score();

@@ -1,6 +1,7 @@
 //! The front door: a study from its space to its winner in one expression.
 
 use super::plan::plan;
+use super::timed::with_work;
 use super::{Answer, Evaluator, Leaderboard, Objective, Plan, Progress, Settings, Shard, View, Watch, run};
 use crate::architecture::{Architecture, Family, NetworkKind};
 use crate::cancel::CancelToken;
@@ -249,6 +250,11 @@ impl<'a> StudyBuilder<'a> {
             _ => opened.as_mut().expect("it was just opened"),
         };
         let token = self.options.cancel.clone();
+        if self.settings.time.is_some() {
+            let name = self.settings.full_name(self.name.as_deref())?;
+            self.settings = token.run(|| with_work(&self.settings, store, &name, self.watch))??;
+            self.name = Some(name);
+        }
         let mut scorer = Scorer::new(Objective::requests(&self.settings.objectives), self.options);
         if let Some(executor) = self.executor {
             scorer = scorer.executed_by(executor);
@@ -257,7 +263,8 @@ impl<'a> StudyBuilder<'a> {
     }
 
     fn complete(&mut self) -> Result<()> {
-        if self.settings.objectives.is_empty() {
+        // A timed search chooses by how long it trains.
+        if self.settings.objectives.is_empty() && self.settings.time.is_none() {
             self.settings.objectives.push(Objective::proxy(DEFAULT_PROXY)?);
         }
         Ok(())
@@ -265,7 +272,7 @@ impl<'a> StudyBuilder<'a> {
 }
 
 /// The score that a study searches for unless another is given; it suits networks that are trained for long.
-const DEFAULT_PROXY: &str = "nsc";
+pub(super) const DEFAULT_PROXY: &str = "nsc";
 
 /// The score that suits networks of a family which are trained on so many tokens.
 pub fn score_for(family: &dyn Family, tokens: u64) -> Result<String> {

@@ -44,7 +44,7 @@ impl Program {
         let folder = write_network(architecture)?;
         let path = network(folder.path()).join(ARCHITECTURE);
         let genes = File::open(&path).map_err(|e| Error::read(&path, e))?;
-        number(&self.command, folder.path(), genes.into(), self.limit)
+        number(&self.command, folder.path(), genes.into(), &[], self.limit)
     }
 }
 
@@ -72,11 +72,18 @@ fn tail(path: &Path, lines: usize) -> String {
     all[all.len().saturating_sub(lines)..].join("\n").trim().to_owned()
 }
 
-/// The number that a command prints as its last line. `FORETELL_DIR` is the folder with the network.
-pub(super) fn number(command: &str, folder: &Path, stdin: Stdio, limit: Duration) -> Result<f64, Failure> {
+/// The number that a command prints as its last line. `FORETELL_DIR` is the folder with the network; `variables` are set, too.
+pub(super) fn number(
+    command: &str,
+    folder: &Path,
+    stdin: Stdio,
+    variables: &[(String, String)],
+    limit: Duration,
+) -> Result<f64, Failure> {
     let (out, err) = (folder.join("stdout"), folder.join("stderr"));
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).env("FORETELL_DIR", network(folder)).stdin(stdin);
+    shell.envs(variables.iter().map(|(name, value)| (name, value)));
     let create = |path: &Path| File::create(path).map_err(|e| Error::write(path, e));
     shell.stdout(create(&out)?).stderr(create(&err)?);
     #[cfg(unix)]

@@ -208,7 +208,7 @@ impl<'s, 'e> StudyContext<'s, 'e> {
     }
 
     /// The best uniform network, where scores need no pass, and the largest one of each depth.
-    fn uniform(&self) -> Vec<Architecture> {
+    pub(super) fn uniform(&self) -> Vec<Architecture> {
         let Some(grid) = self.operators.space.as_grid() else { return Vec::new() };
         let (limits, ceilings, models) = (&self.settings.limits, self.ceilings(), self.models());
         let keeps = |point: &Architecture| ceilings.keeps(point);
@@ -236,9 +236,14 @@ impl<'s, 'e> StudyContext<'s, 'e> {
         point
     }
 
+    /// Whether a point is inside all limits.
+    pub(super) fn keeps(&self, point: &Architecture) -> bool {
+        self.operators.constraints.excess(point) == 0.0
+    }
+
     /// Whether a point is inside all limits and new; it is not new again.
-    fn accept(&mut self, point: &Architecture) -> bool {
-        if self.operators.constraints.excess(point) > 0.0 {
+    pub(super) fn accept(&mut self, point: &Architecture) -> bool {
+        if !self.keeps(point) {
             self.rejected += 1;
             return false;
         }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Says how good a network really is.
 pub trait Evaluator: Send + Sync {
@@ -18,6 +19,19 @@ pub trait Evaluator: Send + Sync {
     fn label(&self) -> String;
     /// The value of a network, larger is better.
     fn evaluate(&self, architecture: &Architecture) -> Result<f64, Failure>;
+    /// The same after so many steps of training, with this draw of whatever is drawn; nothing where nobody can say how long
+    /// to train. Labels say both: see [`rungs`](super::rungs).
+    fn trained_for(&self, _steps: u64, _draw: u64) -> Option<Arc<dyn Evaluator>> {
+        None
+    }
+    /// Tokens or images of a step, where that is known.
+    fn seen_per_step(&self) -> u64 {
+        1
+    }
+    /// Whether networks may be evaluated side by side, each by one thread.
+    fn side_by_side(&self) -> bool {
+        false
+    }
 }
 
 /// Why there is no value.

@@ -72,26 +72,12 @@ impl<'s> Evaluations<'s> {
         let trial = self.trials.get(&point.id()).copied();
         let Some(trial) = trial.filter(|_| self.failure.is_none()) else { return f64::NEG_INFINITY };
         if !self.known.contains_key(&trial)
-            && let Err(error) = self.run(trial, point).and_then(|row| self.keep(point, row))
+            && let Err(error) = ask(self.evaluator, trial, point).and_then(|row| self.keep(point, row))
         {
             self.failure = Some(error);
             return f64::NEG_INFINITY;
         }
         self.known[&trial].value().unwrap_or(f64::NEG_INFINITY)
-    }
-
-    fn run(&self, trial: u64, point: &Architecture) -> Result<Evaluation> {
-        let start = Instant::now();
-        let mut row = Evaluation { trial, evaluator: self.evaluator.label(), ..Evaluation::default() };
-        match self.evaluator.evaluate(point) {
-            Ok(value) => (row.status, row.value) = ("ok".to_owned(), value),
-            Err(Failure::Verdict { status, message }) => {
-                (row.status, row.message, row.value) = (status.to_owned(), message, f64::NAN);
-            }
-            Err(Failure::Machine(error)) => return Err(error),
-        }
-        row.seconds = start.elapsed().as_secs_f64();
-        Ok(row)
     }
 
     fn keep(&mut self, point: &Architecture, row: Evaluation) -> Result<()> {
@@ -108,8 +94,23 @@ impl<'s> Evaluations<'s> {
     }
 }
 
+/// What an evaluator says of a trial; an error is what the machine did.
+pub(super) fn ask(evaluator: &dyn Evaluator, trial: u64, point: &Architecture) -> Result<Evaluation> {
+    let start = Instant::now();
+    let mut row = Evaluation { trial, evaluator: evaluator.label(), ..Evaluation::default() };
+    match evaluator.evaluate(point) {
+        Ok(value) => (row.status, row.value) = ("ok".to_owned(), value),
+        Err(Failure::Verdict { status, message }) => {
+            (row.status, row.message, row.value) = (status.to_owned(), message, f64::NAN);
+        }
+        Err(Failure::Machine(error)) => return Err(error),
+    }
+    row.seconds = start.elapsed().as_secs_f64();
+    Ok(row)
+}
+
 /// The last evaluation of each trial.
-pub(super) fn latest(rows: Vec<Evaluation>) -> HashMap<u64, Evaluation> {
+fn latest(rows: Vec<Evaluation>) -> HashMap<u64, Evaluation> {
     rows.into_iter().map(|row| (row.trial, row)).collect()
 }
 

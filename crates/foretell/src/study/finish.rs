@@ -44,10 +44,15 @@ impl Finish<'_, '_, '_> {
             // The first point of an exact search is the optimum if it kept every limit.
             let first = answer.winner == Some(0) && answer.reason == Reason::Objective;
             answer.proved = self.context.proved && first;
-            let models = self.context.models();
-            let references =
-                References { scorer: self.scorer, ceilings: self.context.ceilings(), models: &models };
-            references.add(&view, &mut answer)?;
+            match self.settings.time {
+                // Training says which uniform network is the best, and whether the winner is better.
+                Some(_) => answer.trained(&view)?,
+                None => {
+                    let models = self.context.models();
+                    let ceilings = self.context.ceilings();
+                    References { scorer: self.scorer, ceilings, models: &models }.add(&view, &mut answer)?;
+                }
+            }
             drop(view);
             store.set_answer(self.study, &json!(answer))?;
             answer

@@ -26,9 +26,11 @@ mod objective;
 mod plan;
 mod pool;
 mod reference;
+mod rungs;
 mod scoring;
 mod settings;
 mod shard;
+mod timed;
 #[cfg(feature = "train")]
 mod trained;
 #[cfg(feature = "train")]
@@ -52,6 +54,7 @@ pub use plan::Plan;
 pub use pool::Pool;
 pub use settings::{AUTO, SEEDS, Settings};
 pub use shard::Shard;
+pub use timed::{Against, Doing, Time, Timed, TimedRun, Work};
 #[cfg(feature = "train")]
 pub use trained::Trained;
 #[cfg(feature = "train")]
@@ -88,6 +91,8 @@ pub trait Watch: Sync {
     fn measuring(&self, _done: u64, _total: u64) {}
     /// A candidate of the search was measured, in seconds.
     fn measured(&self, _trial: u64, _phase: Phase, _seconds: f64) {}
+    /// A timed search goes on to something else, or a network was trained.
+    fn trained(&self, _run: Option<&TimedRun>, _doing: &Doing) {}
     /// Scoring is about to begin and will take this long.
     fn estimated(&self, _estimate: &Estimate) {}
 }
@@ -173,6 +178,9 @@ fn run(
     command: &str,
     watch: &dyn Watch,
 ) -> Result<Study> {
+    if settings.time.is_some() {
+        return timed::run(settings, scorer, store, name, command, watch);
+    }
     settings.check()?;
     let (settings, solution) = settings.resolved(watch);
     let settings = &settings;
@@ -257,11 +265,34 @@ fn run(
     };
     let last = evaluator.is_some() && !searcher.evaluates() && !looks_up;
     let evaluate = if last { settings.evaluate_top } else { 0 };
-    let finish = Finish { settings, scorer, store: &store, study: &study, context: &mut context, evaluate };
-    let answer = finish.run()?;
+    let ended = Conclusion { name, stopped, progress, resumed, previous };
+    conclude(settings, scorer, &store, &study, &mut context, evaluate, ended)
+}
+
+/// How a study ended.
+struct Conclusion {
+    name: String,
+    stopped: &'static str,
+    progress: Progress,
+    resumed: u64,
+    previous: Option<Answer>,
+}
+
+/// Decides the answer of a study whose search ended, and stores it.
+fn conclude<'e>(
+    settings: &Settings,
+    scorer: &Scorer,
+    store: &Mutex<&'e mut Store>,
+    study: &crate::store::Study,
+    context: &mut StudyContext<'_, 'e>,
+    evaluate: usize,
+    ended: Conclusion,
+) -> Result<Study> {
+    let Conclusion { name, stopped, progress, resumed, previous } = ended;
+    let answer = Finish { settings, scorer, store, study, context, evaluate }.run()?;
     let mut store = store.lock().expect("no holder panics");
-    store.stop(&study, Some(stopped))?;
-    let hash = store.hash(&study)?;
+    store.stop(study, Some(stopped))?;
+    let hash = store.hash(study)?;
     let view = View::load(&store, &name)?;
     let front = if settings.objectives.len() > 1 {
         view.leaderboard.front.clone()

@@ -31,6 +31,9 @@ pub(super) fn plan(
     store: Option<&Store>,
     name: Option<&str>,
 ) -> Result<Plan> {
+    if settings.time.is_some() {
+        return timed(settings, store, name);
+    }
     settings.check()?;
     let (settings, solution) = settings.resolved(&());
     let searcher = search::parse::<Architecture>(&settings.algorithm)?;
@@ -50,6 +53,17 @@ pub(super) fn plan(
     let estimate = estimate(&settings, &scorer, &context, &known, candidates);
     let stored = known.len() as u64;
     Ok(Plan { name, algorithm: settings.algorithm.clone(), candidates, stored, estimate })
+}
+
+/// The same of a timed search: how many networks it will train is not known before the rate of training is.
+fn timed(settings: &Settings, store: Option<&Store>, name: Option<&str>) -> Result<Plan> {
+    let name = settings.full_name(name)?;
+    let settings = &settings.with_prior(None)?;
+    settings.check()?;
+    StudyContext::new(settings, None, &())?;
+    let study = store.map(|store| store.find(&name)).transpose()?.flatten();
+    let stored = study.map_or(0, |study| study.trials);
+    Ok(Plan { name, algorithm: settings.algorithm.clone(), candidates: stored, stored, estimate: None })
 }
 
 #[cfg(test)]

@@ -1,17 +1,22 @@
 //! All that decides which trials a study has.
 
-use super::{Evaluator, Objective, Pool, Shard, Table};
+use super::{Evaluator, Objective, Pool, Shard, Table, Time, Work, rungs};
 use crate::architecture::{Architecture, Counter};
 use crate::error::{Error, Result};
 use crate::latency::Phase;
 use crate::search;
 use crate::space::{self, Bound, Limits, Space};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// The algorithm that stands for the best one available: the exact optimum where the score is a sum over layers, `memetic`
 /// where it is not, `pareto` for several objectives.
 pub const AUTO: &str = "auto";
+/// The algorithm of a search that spends a time on training.
+pub(super) const TIMED: &str = "timed";
+/// The setting that says how much work a time is.
+const WORK: &str = "work";
 /// How many draws of weights and inputs a score is averaged over unless another number is given.
 pub const SEEDS: u64 = 3;
 /// The most draws.
@@ -55,6 +60,10 @@ pub struct Settings {
     pub evaluate_top: usize,
     /// Whether evaluations that failed are made again.
     pub retry_failed: bool,
+    /// The time that a search by training may take; see [`Settings::timed`].
+    pub time: Option<Time>,
+    /// The same as work; measured when the search begins, and then stored.
+    pub work: Option<Work>,
 }
 
 impl Settings {
@@ -77,6 +86,8 @@ impl Settings {
             evaluator: None,
             evaluate_top: 5,
             retry_failed: false,
+            time: None,
+            work: None,
         }
     }
 
@@ -96,10 +107,21 @@ impl Settings {
         Ok(Settings { algorithm: algorithm.to_owned(), objectives: vec![Objective::proxy(proxy)?], ..self })
     }
 
+    /// The same as a search that spends a time on training networks, which the evaluator does.
+    pub fn timed(self, time: Time) -> Self {
+        Settings { algorithm: TIMED.to_owned(), time: Some(time), ..self }
+    }
+
+    /// Whether evaluations decide where the search goes, or are looked up for all candidates.
+    fn evaluates(&self) -> Result<bool> {
+        let searches = || search::parse::<Architecture>(&self.algorithm).map(|searcher| searcher.evaluates());
+        Ok(self.time.is_some() || searches()? || self.pool.is_some())
+    }
+
     /// The settings as canonical JSON; the budget is left out, since a study may go on.
     pub fn config(&self) -> Result<Value> {
         let definition = self.space.definition();
-        let searcher = search::parse::<Architecture>(&self.algorithm)?;
+        let evaluates = self.evaluates()?;
         let mut objectives = Vec::new();
         for objective in &self.objectives {
             objectives.push(match objective {
@@ -130,9 +152,15 @@ impl Settings {
             "space": definition.name, "algorithm": self.algorithm, "objectives": objectives, "limits": limits,
             "seed": self.seed,
         });
-        let evaluates = searcher.evaluates() || self.pool.is_some();
         if let Some(evaluator) = self.evaluator.as_ref().filter(|_| evaluates) {
-            config["evaluator"] = evaluator.label().into();
+            let label = evaluator.label();
+            config["evaluator"] = self.time.map_or(label.clone(), |_| rungs::unsaid(&label)).into();
+        }
+        if let Some(time) = self.time {
+            config["time"] = json!(time);
+        }
+        if let Some(work) = self.work {
+            config[WORK] = json!(work);
         }
         if self.draws() > 1 {
             config["seeds"] = self.draws().into();
@@ -190,6 +218,7 @@ impl Settings {
         }
         self.space.check_source()?;
         self.check_counted()?;
+        self.time.map_or(Ok(()), |time| time.check(self))?;
         let decodes = self.cache.is_some()
             || self.phases().contains(&Phase::Decode)
             || self.objectives.contains(&Objective::Cache);
@@ -244,6 +273,8 @@ impl Settings {
             token_latency: config["limits"]["max_token_latency"].as_f64(),
             seed: config["seed"].as_u64().unwrap_or(0),
             seeds: config["seeds"].as_u64().unwrap_or(1),
+            time: config.get("time").and_then(|time| Time::deserialize(time).ok()),
+            work: config.get(WORK).and_then(|work| Work::deserialize(work).ok()),
             ..Settings::new(space)
         })
     }
@@ -251,7 +282,10 @@ impl Settings {
     /// A name that the same settings always get; shards of a search share its beginning.
     pub fn name(&self) -> Result<String> {
         let mut config = self.config()?;
-        config.as_object_mut().and_then(|config| config.shift_remove("shard"));
+        // What was measured is another number each time.
+        for part in ["shard", WORK] {
+            config.as_object_mut().and_then(|config| config.shift_remove(part));
+        }
         let hash = blake3::hash(config.to_string().as_bytes()).to_hex();
         let algorithm = self.algorithm.split('[').next().unwrap_or_default();
         Ok(format!("{}-{algorithm}-{}", self.space.name(), &hash[..8]))

@@ -1,7 +1,7 @@
 //! A stored study as everything that shows it reads it: one order, one winner.
 
 use super::answer::{Answer, Facts};
-use super::evaluations::latest;
+use super::rungs::{self, Standing};
 use super::{Leaderboard, Objective, Settings};
 use crate::architecture::Architecture;
 use crate::catalogue;
@@ -21,7 +21,8 @@ pub struct View<'s> {
     pub leaderboard: Leaderboard,
     /// How many trials there are, failed ones included.
     pub trials: usize,
-    /// The last evaluation of each trial that was evaluated, by trial.
+    /// The evaluation that counts of each trial that was evaluated, by trial: of the longest training, as the mean of its
+    /// draws.
     pub evaluations: Vec<Evaluation>,
     /// Latencies measured, in the order made.
     pub measurements: Vec<Measurement>,
@@ -48,8 +49,7 @@ impl<'s> View<'s> {
         let looked_up = settings.looks_up()?;
         let ranks = store.ranks(study)?;
         let leaderboard = Leaderboard::new(&settings.objectives, &ranks)?;
-        let mut evaluations: Vec<Evaluation> = latest(store.evaluations(study)?.0).into_values().collect();
-        evaluations.sort_by_key(|row| row.trial);
+        let evaluations = rungs::latest(store.evaluations(study)?.0);
         let (measurements, _) = store.measurements(study)?;
         let stored = store.answer(study)?.and_then(|answer| serde_json::from_value(answer).ok());
         let mut view = View {
@@ -110,20 +110,23 @@ impl<'s> View<'s> {
         self.answer.winner.map(|trial| trial as usize)
     }
 
-    /// The best `n` trials: the winner, then those with the best evaluated values, then the others in the first
-    /// objective; those that break a limit as measured come last.
+    /// The best `n` trials: the winner, then those with the best evaluated values, those of longer training first, then the
+    /// others in the first objective; those that break a limit as measured come last.
     pub fn best(&self, n: usize) -> Vec<usize> {
         let shares = self.limit_shares();
         let broken = |trial: &usize| shares.get(trial).is_some_and(|share| *share > 1.0);
         let evaluated = self.evaluations.iter().filter(|_| !self.looked_up);
-        let mut evaluated: Vec<(f64, usize)> =
-            evaluated.filter_map(|row| Some((row.value()?, row.trial as usize))).collect();
+        let standing = |row: &Evaluation| Standing::of(&row.evaluator);
+        let mut evaluated: Vec<(Standing, f64, usize)> =
+            evaluated.filter_map(|row| Some((standing(row), row.value()?, row.trial as usize))).collect();
         let first = |trial: usize| self.leaderboard.first(trial);
-        evaluated
-            .sort_by(|a, b| b.0.total_cmp(&a.0).then(first(b.1).total_cmp(&first(a.1))).then(a.1.cmp(&b.1)));
+        evaluated.sort_by(|a, b| {
+            let values = b.0.cmp(&a.0).then(b.1.total_cmp(&a.1));
+            values.then(first(b.2).total_cmp(&first(a.2))).then(a.2.cmp(&b.2))
+        });
         let others = self.leaderboard.best(n.saturating_add(shares.len()));
         let order =
-            self.winner().into_iter().chain(evaluated.into_iter().map(|(_, trial)| trial)).chain(others);
+            self.winner().into_iter().chain(evaluated.into_iter().map(|(.., trial)| trial)).chain(others);
         let (mut best, mut last, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
         for trial in order {
             if seen.insert(trial) {

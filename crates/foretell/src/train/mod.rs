@@ -36,5 +36,5 @@ pub use optimiser::Optimiser;
 pub use recipe::Recipe;
 pub use run::{Outcome, Point, Run, Watch, run};
 pub use schedule::Schedule;
-pub use task::{Task, demonstration, fit};
+pub use task::{Task, demonstration, fit, fit_space};
 pub use trainer::{Metrics, Trainer};

@@ -4,9 +4,11 @@ use super::{Generator, Recipe};
 use crate::architecture::{Architecture, Family, NetworkKind, families::gpt2};
 use crate::data::Data;
 use crate::error::{Error, Result};
-use crate::space;
+use crate::seed::Seed;
+use crate::space::{self, Space};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// What a network learns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,8 +66,51 @@ impl Task {
 
 /// A network as the data wants it: its vocabulary, or its classes, channels and image size, are no choice of a search.
 pub fn fit(architecture: &Architecture, data: &Data) -> Result<Architecture> {
+    let set = wanted(architecture, data)?;
+    set.iter().try_fold(architecture.clone(), |network, (key, value)| network.with(key, value))
+}
+
+/// A space whose networks are as the data wants them, so that limits count what is trained. Its name says that it was
+/// changed; a space that fits stays as it is, and so does one without a file.
+pub fn fit_space(space: &Arc<dyn Space>, data: &Data) -> Result<Arc<dyn Space>> {
+    let definition = space.definition();
+    let network = space.sample(&mut Seed(0).stream("sample", 0));
+    let set = wanted(&network, data)?;
+    // Two draws, since a space may leave the value open.
+    let other = space.sample(&mut Seed(0).stream("sample", 1));
+    let fits = |(key, value): &(&str, Value)| {
+        [&network, &other].iter().all(|network| network.to_json().get(*key) == Some(value))
+    };
+    if definition.text.is_empty() || set.iter().all(fits) {
+        return Ok(space.clone());
+    }
+    let mut file: toml::Table =
+        toml::from_str(&definition.text).map_err(|e| Error::parse(space.name(), e.to_string()))?;
+    let name = format!(
+        "{}-{}",
+        definition.name,
+        set.iter().map(|(_, value)| value.to_string()).collect::<Vec<_>>().join("-")
+    );
+    for (key, value) in &set {
+        for section in ["fixed", "choices"] {
+            if let Some(toml::Value::Table(section)) = file.get_mut(section) {
+                section
+                    .retain(|name, _| definition.family.field(name).map_or(true, |field| field.key != *key));
+            }
+        }
+        let fixed = file.entry("fixed").or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        if let (toml::Value::Table(fixed), Some(value)) = (fixed, value.as_i64()) {
+            fixed.insert((*key).to_owned(), toml::Value::Integer(value));
+        }
+    }
+    file.insert("name".to_owned(), toml::Value::String(name.clone()));
+    space::parse(&name, &file.to_string())
+}
+
+/// What data decides of a network.
+fn wanted(architecture: &Architecture, data: &Data) -> Result<Vec<(&'static str, Value)>> {
     let task = Task::usual(architecture)?;
-    let set: Vec<(&str, Value)> = match (data, task) {
+    Ok(match (data, task) {
         (Data::Text(text), Task::Language | Task::Masked | Task::Replaced | Task::Pairs) => {
             vec![("vocab_size", text.vocabulary().into())]
         }
@@ -76,8 +121,7 @@ pub fn fit(architecture: &Architecture, data: &Data) -> Result<Architecture> {
         ],
         (Data::Text(_), _) => return Err(mismatch("text", architecture, "images")),
         (Data::Images(_), _) => return Err(mismatch("images", architecture, "text")),
-    };
-    set.iter().try_fold(architecture.clone(), |network, (key, value)| network.with(key, value))
+    })
 }
 
 fn mismatch(data: &str, architecture: &Architecture, reads: &str) -> Error {

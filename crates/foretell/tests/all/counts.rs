@@ -267,6 +267,7 @@ fn sizes() {
         ("gpt2", paper(9)),
         ("gpt2-etas", paper(3)),
         ("gpt2-etas-lm1b", paper(3)),
+        ("gpt2-text", (1..=12).map(|l| power(4 * 32, l)).sum::<BigUint>() * 16u32),
         ("gpt2-public", public),
         ("transformer-xl", paper(9)),
         ("lonas-llama", power(20, 32)),

@@ -1,0 +1,231 @@
+//! What a timed search does next, as a function of the runs that are finished.
+
+use super::log::Log;
+use super::proposals::first_uniform;
+use super::runs::{Runs, TimedRun};
+use super::{RUNGS, RUNS, Work};
+use crate::architecture::Architecture;
+use crate::error::{Error, Result};
+use crate::predict::{Predictor, design};
+use crate::search::SearchContext;
+use crate::store::Trial;
+use crate::study::context::StudyContext;
+use crate::study::scoring::Scoring;
+use crate::study::{Settings, Watch};
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::vec::IntoIter;
+
+/// The best networks by the prior score that a search begins with.
+const OPTIMA: usize = 3;
+/// The part of short runs that uniform networks, and they and the covering networks, take.
+const UNIFORM: usize = 6;
+const FIRST: usize = 2;
+/// Networks that are proposed at once: of short, of middle runs.
+const SHORT: usize = 10;
+const MIDDLE: usize = 4;
+/// Networks that are trained on as they are the best after short runs.
+const PROMOTED: usize = 6;
+/// Finalists beside the best uniform network.
+const FINALISTS: usize = 2;
+/// Draws with which the winner and the best uniform network are trained.
+const DRAWS: u64 = 3;
+
+/// A timed search on its way.
+pub(super) struct Search<'r, 'c, 's, 'e> {
+    pub(super) settings: &'r Settings,
+    pub(super) context: &'c mut StudyContext<'s, 'e>,
+    pub(super) work: Work,
+    pub(super) rungs: [u64; 3],
+    scoring: Scoring<'r>,
+    known: IntoIter<Trial>,
+    pub(super) runs: Runs<'r>,
+    /// The networks, by trial.
+    pub(super) networks: Vec<Architecture>,
+    failed: u64,
+    pub(super) log: Log<'r>,
+    /// The predictor that was fitted to so many runs.
+    pub(super) fitted: RefCell<(usize, Option<Rc<Predictor>>)>,
+    /// Proposals so far, each with a generator of its own.
+    pub(super) round: u64,
+}
+
+impl<'r, 'c, 's, 'e> Search<'r, 'c, 's, 'e> {
+    pub(super) fn new(
+        settings: &'r Settings,
+        context: &'c mut StudyContext<'s, 'e>,
+        scoring: Scoring<'r>,
+        known: Vec<Trial>,
+        runs: Runs<'r>,
+        watch: &'r dyn Watch,
+    ) -> Self {
+        let work = settings.work.expect("it was measured");
+        Search {
+            settings,
+            context,
+            work,
+            rungs: work.rungs(),
+            scoring,
+            known: known.into_iter(),
+            runs,
+            networks: Vec::new(),
+            failed: 0,
+            log: Log::new(watch, work.budget),
+            fitted: RefCell::default(),
+            round: 0,
+        }
+    }
+
+    /// Trials, and how many of them could not be scored.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.networks.len() as u64, self.failed)
+    }
+
+    pub(super) fn run(&mut self) -> Result<()> {
+        self.cover()?;
+        self.halve()?;
+        self.finish()
+    }
+
+    /// Short runs: what is good by a prior score, uniform networks, networks that cover the space, and what these promise.
+    fn cover(&mut self) -> Result<()> {
+        let (steps, limit) = (self.rungs[0], self.work.budget / 3.0);
+        let all = RUNS as usize / 3 * RUNGS[0] as usize;
+        let optima = self.context.optimum(OPTIMA);
+        // A score that takes passes has no exact optimum, which is no reason to stop.
+        self.context.refusal = None;
+        let uniform = self.some_uniform(all / UNIFORM);
+        self.log.begin("short runs of the best by the prior score and of uniform networks");
+        self.train_new([optima, uniform].concat(), steps, limit)?;
+        let pool = self.pool(false);
+        let places = design(&pool, (all / FIRST).saturating_sub(self.networks.len()));
+        let cover = self.accepted(places.into_iter().map(|place| pool[place].clone()).collect());
+        self.log.begin("short runs of networks that cover the space");
+        self.train_new(cover, steps, limit)?;
+        self.log.begin("short runs of networks with the largest expected improvement");
+        loop {
+            let next = self.proposals(SHORT);
+            let next = self.accepted(next);
+            if self.train_new(next, steps, limit)? < SHORT {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Middle runs: the best after short ones, and what they and new networks promise after full ones.
+    fn halve(&mut self) -> Result<()> {
+        let (steps, limit) = (self.rungs[1], self.work.budget * 2.0 / 3.0);
+        let ranked = self.ranked(0);
+        let uniform = first_uniform(&self.networks, &ranked);
+        let mut best: Vec<usize> = ranked.into_iter().take(PROMOTED).collect();
+        best.extend(uniform.filter(|trial| !best.contains(trial)));
+        self.log.begin("middle runs of the best after short ones");
+        self.train(&best, steps, 0, limit)?;
+        self.log.begin("middle runs of networks with the largest expected improvement");
+        loop {
+            let known = self.open(steps);
+            let next = self.mixed(&known, MIDDLE);
+            let fresh: HashSet<String> = self.networks.iter().map(Architecture::id).collect();
+            let (old, new): (Vec<_>, Vec<_>) =
+                next.into_iter().partition(|point| fresh.contains(&point.id()));
+            let old: Vec<usize> = old.iter().filter_map(|point| self.trial_of(point)).collect();
+            let trained = self.train(&old, steps, 0, limit)?;
+            let new = self.accepted(new);
+            if trained + self.train_new(new, steps, limit)? < MIDDLE {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Full runs of finalists; then the winner and the best uniform network with further draws.
+    fn finish(&mut self) -> Result<()> {
+        let (steps, limit) = (self.rungs[2], self.work.budget);
+        let ranked = self.ranked(self.rungs[1]);
+        let uniform =
+            first_uniform(&self.networks, &ranked).or_else(|| first_uniform(&self.networks, &self.ranked(0)));
+        let mut finalists: Vec<usize> = ranked.iter().copied().take(FINALISTS).collect();
+        match uniform.filter(|trial| !finalists.contains(trial)) {
+            Some(trial) => finalists.push(trial),
+            None => finalists.extend(ranked.get(FINALISTS)),
+        }
+        self.log.begin("full runs of the finalists");
+        self.train(&finalists, steps, 0, limit)?;
+        // What smaller networks left goes to further finalists.
+        let dearest =
+            finalists.iter().map(|trial| self.work.cost(&self.networks[*trial], steps)).fold(0.0, f64::max);
+        let reserve = 2.0 * (DRAWS - 1) as f64 * dearest;
+        let others: Vec<usize> = ranked.into_iter().filter(|trial| !finalists.contains(trial)).collect();
+        self.train(&others, steps, 0, limit - reserve)?;
+        self.log.begin("full runs of the winner and the best uniform network with other draws");
+        let pair = self.pair(steps);
+        for draw in 1..DRAWS {
+            self.train(&pair, steps, draw, f64::INFINITY)?;
+        }
+        Ok(())
+    }
+
+    /// The best after full runs, and the best uniform network; of two uniform ones, both.
+    fn pair(&self, steps: u64) -> Vec<usize> {
+        let mut full: Vec<&TimedRun> =
+            self.log.done.iter().filter(|run| run.steps == steps && run.value.is_some()).collect();
+        full.sort_by(|a, b| b.value.unwrap_or_default().total_cmp(&a.value.unwrap_or_default()));
+        let trials: Vec<usize> = full.into_iter().map(|run| run.trial).collect();
+        let Some(winner) = trials.first().copied() else { return Vec::new() };
+        let mut others = trials.iter().copied().skip(1);
+        let uniform = others.clone().find(|trial| is_uniform(&self.networks[*trial]));
+        let beaten =
+            if is_uniform(&self.networks[winner]) { others.next() } else { uniform.or(others.next()) };
+        std::iter::once(winner).chain(beaten).collect()
+    }
+
+    /// How many of some networks, from the first on, can be trained inside a limit.
+    fn affordable<'n>(
+        &self,
+        networks: impl Iterator<Item = &'n Architecture>,
+        steps: u64,
+        limit: f64,
+    ) -> usize {
+        let mut spent = self.log.spent;
+        networks
+            .take_while(|network| {
+                spent += self.work.cost(network, steps);
+                spent <= limit * (1.0 + 1e-9)
+            })
+            .count()
+    }
+
+    /// Makes new networks trials and trains them as far as the limit allows; how many were.
+    fn train_new(&mut self, mut points: Vec<Architecture>, steps: u64, limit: f64) -> Result<usize> {
+        points.truncate(self.affordable(points.iter(), steps, limit));
+        let from = self.networks.len();
+        let mut trials: Vec<Trial> = self.known.by_ref().take(points.len()).collect();
+        if trials.iter().zip(&points).any(|(trial, point)| trial.id != point.id()) {
+            let reason = "was begun by a release that searches differently: use another name";
+            return Err(Error::option(format!("study '{}'", self.scoring.study.name), reason));
+        }
+        let open = &points[trials.len()..];
+        trials.extend(self.scoring.run(open, (from + trials.len()) as u64, self.context.rejected)?);
+        self.failed += trials.iter().filter(|trial| !trial.ok()).count() as u64;
+        self.networks.extend(points);
+        let new: Vec<usize> = (from..self.networks.len()).collect();
+        self.train(&new, steps, 0, limit)
+    }
+
+    /// Trains trials as far as the limit allows; how many were.
+    fn train(&mut self, trials: &[usize], steps: u64, draw: u64, limit: f64) -> Result<usize> {
+        let count = self.affordable(trials.iter().map(|trial| &self.networks[*trial]), steps, limit);
+        let asked: Vec<(usize, &Architecture, u64)> =
+            trials[..count].iter().map(|trial| (*trial, &self.networks[*trial], draw)).collect();
+        self.runs.train(&asked, steps, &mut |run, new| {
+            let cost = self.work.cost(&self.networks[run.trial], steps);
+            self.log.add(run, cost, new);
+        })?;
+        Ok(count)
+    }
+}
+
+/// Whether every layer has the same choices.
+pub(super) fn is_uniform(architecture: &Architecture) -> bool {
+    (1..architecture.positions()).all(|position| architecture.row(position) == architecture.row(0))
+}
