@@ -34,6 +34,7 @@ mod spaces;
 mod studies;
 mod train;
 mod verify;
+mod watch;
 
 use args::Command;
 use config::{Parsed, Refused};
@@ -86,6 +87,7 @@ fn run(parsed: &Parsed, words: &[OsString]) -> Result<u8> {
         Command::Reproduce(args) => return reproduce::run(args, json),
         Command::Studies(args) => studies::run(args, json),
         Command::Show(args) => studies::show(args, json),
+        Command::Watch(args) => watch::run(args, json),
         Command::Best(args) => studies::best(args, json),
         Command::Compare(args) => compare::run(args, json),
         Command::Front(args) => studies::front(args, json),

@@ -37,8 +37,8 @@ def third_time(folder):
     return [file.name for file in pathlib.Path(folder).iterdir() if file.name.startswith("scored-") and file.name.endswith("-2")]
 
 
-def faulty(folder, what):
-    """What workers run: the usual, but for one unit that befalls something."""
+def faulty(folder, what, node=None):
+    """What workers run: the usual, but for one unit that befalls something, or for all of a node."""
 
     def work(shared, unit, threads, guarded):
         chosen = b'"index":7,' in unit
@@ -48,8 +48,9 @@ def faulty(folder, what):
 
                 return "reply", _native.crashed(shared[1], unit, "signal SIGSEGV")
             os.kill(os.getpid(), signal.SIGSEGV)
-        if what == "slow":
-            time.sleep(0.3)
+        if node == ray.get_runtime_context().get_node_id():
+            once(folder, "there")
+            time.sleep(600)
         told = _work.work(shared, unit, threads, guarded)
         noted(folder, unit)
         if chosen and what == "kill" and once(folder, "killed"):
@@ -116,9 +117,15 @@ def test_a_candidate_that_crashes_every_worker_fails_alone(cluster, tmp_path):
 
 def test_a_node_that_is_lost_costs_time_only(cluster, alone, tmp_path):
     node = cluster.add_node(num_cpus=2)
-    leaving = threading.Timer(1.0, cluster.remove_node, (node,), {"allow_graceful": False})
+
+    def leave():
+        while not (tmp_path / "there").exists():
+            time.sleep(0.05)
+        cluster.remove_node(node, allow_graceful=False)
+
+    leaving = threading.Thread(target=leave)
     leaving.start()
-    study, workers = searched(faulty(tmp_path, "slow"))
+    study, workers = searched(faulty(tmp_path, "node", node.node_id))
     leaving.join()
     assert (study.hash, study.failed) == (alone.hash, 0) and workers["lost"] > 0
     assert not third_time(tmp_path)
@@ -138,3 +145,12 @@ def test_an_address_where_nobody_answers_is_named_within_seconds():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert "no Ray cluster answers at 127.0.0.1:1" in done.stderr.splitlines()[-1]
     assert time.monotonic() - start < 15
+
+
+def test_the_command_line_searches_on_the_cluster(cluster, cli, failing, tmp_path):
+    search = ["search", "--space", "gpt2", "--max-params", "20M", "--algorithm", "random", "--budget", "40"]
+    there = cli(*search, "--on-ray", cluster.address, "--store", tmp_path / "there.db")
+    assert there["hash"] == cli(*search, "--store", tmp_path / "here.db")["hash"]
+    refused = failing(*search, "--on-ray", "127.0.0.1:1", "--store", tmp_path / "none.db")
+    assert "no Ray cluster answers at 127.0.0.1:1" in refused["message"]
+    assert not (tmp_path / "none.db").exists()

@@ -20,4 +20,5 @@ mod support;
 mod terminal;
 mod training;
 mod usage;
+mod watch;
 mod winner;

@@ -29,7 +29,7 @@ class Executor(executors.Executor):
         self._client = client
 
     def slots(self) -> int:
-        return sum(self._client.nthreads().values()) // self.threads
+        return int(sum(self._client.nthreads().values())) // self.threads
 
     def put(self, shared: Any) -> Any:
         return self._client.scatter([shared], broadcast=True, hash=False)[0]
@@ -38,11 +38,12 @@ class Executor(executors.Executor):
         return self._client.submit(self.work, shared, unit, self.threads, guarded, pure=False)
 
     def ready(self, out: Sequence[Any], seconds: float) -> Iterable[Any]:
-        from distributed import TimeoutError, wait  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        import distributed  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
+        wait: Any = distributed.wait
         try:
             done: Iterable[Any] = wait(out, timeout=seconds, return_when="FIRST_COMPLETED").done
-        except TimeoutError:
+        except distributed.TimeoutError:
             return []
         return done
 

@@ -9,7 +9,7 @@ candidates in units of some seconds and give rows back. A worker that dies or ha
 
 from __future__ import annotations
 
-import pickle
+import importlib
 import time
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, wait
 
@@ -26,15 +26,12 @@ __all__ = ["Executor", "Futures"]
 
 def pickled(functions: object) -> bytes:
     """Functions of the user as bytes: by value if cloudpickle is there, which Ray and Dask bring along."""
-    dumps = pickle.dumps
-    try:
-        from ray.cloudpickle import dumps  # type: ignore[import-not-found, import-untyped, no-redef, unused-ignore]
-    except ImportError:
+    for name in ("ray.cloudpickle", "cloudpickle", "pickle"):
         try:
-            from cloudpickle import dumps  # type: ignore[import-not-found, import-untyped, no-redef, unused-ignore]
+            made: bytes = importlib.import_module(name).dumps(functions)
+            break
         except ImportError:
-            pass
-    made: bytes = dumps(functions)
+            continue
     return made
 
 
