@@ -18,6 +18,7 @@ import threading
 import time
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ["RAY_worker_niceness"] = "0"
 import foretell as ft
 import psutil
 import ray

@@ -3,6 +3,9 @@
 import faulthandler
 import os
 import signal
+import subprocess
+import sys
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import foretell as ft
@@ -135,3 +138,50 @@ def _captured():
     executor = Captured()
     ft.search(TINY, executor=executor, **SEARCH)
     return executor.first
+
+
+def slow(network):
+    import time
+
+    time.sleep(0.2)
+    return network.params
+
+
+def test_a_second_driver_is_named_within_seconds(tiny, tmp_path):
+    script = (
+        "import test_executors as t, conftest, foretell as ft; from concurrent.futures import ProcessPoolExecutor as P;"
+        f"ft.search(conftest.TINY, proxy=t.slow, searcher='random', budget=20, store={str(tmp_path / 's.db')!r}, "
+        "executor=ft.executors.Futures(P(1)))"
+    )
+    first = subprocess.Popen([sys.executable, "-c", script], cwd=os.path.dirname(__file__))
+    while not ((tmp_path / "s.db").exists() and ft.studies(tmp_path / "s.db")):
+        time.sleep(0.05)
+    start = time.monotonic()
+    with ThreadPoolExecutor(1) as pool, pytest.raises(errors.BusyError, match=f"being written by process {first.pid}"):
+        options = dict(proxy=slow, searcher="random", budget=20, store=tmp_path / "s.db")
+        ft.search(tiny, executor=ft.executors.Futures(pool), **options)
+    assert time.monotonic() - start < 5
+    assert first.wait() == 0 and len(ft.open_study(tmp_path / "s.db")) == 20
+
+
+def module(trial):
+    import torch
+
+    width = trial.suggest_int("width", 8, 32, step=8)
+    return torch.nn.Sequential(torch.nn.Linear(4, width), torch.nn.GELU(), torch.nn.Linear(width, 3))
+
+
+def test_modules_of_torch_travel():
+    torch = pytest.importorskip("torch")
+    batch = torch.ones(2, 4), torch.tensor([0, 1])
+    options = dict(proxy="snip", batch=batch, searcher="random", budget=4, seeds=1)
+    with ThreadPoolExecutor(1) as pool:
+        there = ft.search(ft.torch.Space(module), executor=ft.executors.Futures(pool), **options)
+    here = ft.search(ft.torch.Space(module), **options)
+    assert (there.hash, there.failed) == (here.hash, 0)
+
+
+def test_what_only_this_process_knows_is_refused(tiny):
+    model = ft.predict.Predictor().fit(ft.sample(tiny, 8), range(8))
+    with ThreadPoolExecutor(1) as pool, pytest.raises(errors.OptionError, match="known to this process only"):
+        ft.search(tiny, proxy=model, searcher="random", budget=4, executor=ft.executors.Futures(pool))

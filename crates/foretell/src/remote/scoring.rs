@@ -47,7 +47,9 @@ impl Run for Scored<'_> {
             return 0;
         }
         let networks = indices.iter().map(|index| &self.batch.architectures[*index]);
-        let largest = networks.max_by_key(|network| network.memory().total());
+        // Modules of torch are not counted.
+        let counted = networks.filter(|network| network.flops(Counter::Exact).is_some());
+        let largest = counted.max_by_key(|network| network.memory().total());
         // One that cannot be counted is refused by name when it is scored.
         largest.and_then(|network| self.batch.scorer.peak_bytes(network).ok()).unwrap_or(0)
     }
