@@ -19,6 +19,9 @@ MODULES = [
     ("foretell.torch", "torch/_space.py", ["Space"]),
     ("foretell.torch", "torch/_trial.py", ["Trial", "Reject"]),
     ("foretell.torch", "torch/_roles.py", ["Roles"]),
+    ("foretell.executors", "executors.py", ["Executor", "Futures"]),
+    ("foretell.dask", "dask.py", None),
+    ("foretell.ray", "ray.py", None),
     ("foretell.optuna", "optuna.py", None),
     ("foretell.errors", "errors.py", None),
 ]

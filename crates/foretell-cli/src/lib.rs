@@ -23,6 +23,7 @@ mod predict;
 mod progress;
 mod proxies;
 mod rank;
+mod ray;
 mod report;
 mod reproduce;
 mod sample;
@@ -33,6 +34,7 @@ mod spaces;
 mod studies;
 mod train;
 mod verify;
+mod watch;
 
 use args::Command;
 use config::{Parsed, Refused};
@@ -40,9 +42,17 @@ use failure::Failed;
 use foretell::error::Result;
 use std::ffi::OsString;
 
+pub use ray::Connect;
+
 /// Runs a command line, whose first word is the name of the program; the exit code. It is run once in a process, since it
 /// handles signals.
 pub fn main(words: &[OsString]) -> u8 {
+    main_with(words, None)
+}
+
+/// The same in a process that can reach Ray.
+pub fn main_with(words: &[OsString], connect: Option<Connect>) -> u8 {
+    ray::set(connect);
     output::expect(words);
     let parsed = match config::parse(words) {
         Ok(parsed) => parsed,
@@ -77,6 +87,7 @@ fn run(parsed: &Parsed, words: &[OsString]) -> Result<u8> {
         Command::Reproduce(args) => return reproduce::run(args, json),
         Command::Studies(args) => studies::run(args, json),
         Command::Show(args) => studies::show(args, json),
+        Command::Watch(args) => watch::run(args, json),
         Command::Best(args) => studies::best(args, json),
         Command::Compare(args) => compare::run(args, json),
         Command::Front(args) => studies::front(args, json),

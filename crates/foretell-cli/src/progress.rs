@@ -4,11 +4,12 @@ use crate::fit;
 use crate::output::{self, number};
 use foretell::architecture::Architecture;
 use foretell::latency::Phase;
+use foretell::remote::Dispatcher;
 use foretell::store::Evaluation;
 use foretell::study;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// How far a known amount of work is.
@@ -87,17 +88,31 @@ impl Progress {
 pub struct Searching {
     bar: Option<ProgressBar>,
     plain: Mutex<Plain>,
+    /// Who hands candidates to other machines, and what was last said of it.
+    remote: Option<Arc<Dispatcher>>,
+    news: Mutex<Option<String>>,
 }
 
 impl Searching {
-    pub fn new() -> Self {
+    pub fn new(remote: Option<Arc<Dispatcher>>) -> Self {
         let bar = drawn().then(|| {
             let bar = ProgressBar::new(0).with_style(style());
             bar.enable_steady_tick(Duration::from_millis(250));
             bar
         });
         let now = Instant::now();
-        Searching { bar, plain: Mutex::new(Plain { done: 0, start: now, said: now }) }
+        let plain = Mutex::new(Plain { done: 0, start: now, said: now });
+        Searching { bar, plain, remote, news: Mutex::default() }
+    }
+
+    /// Says what happened to workers since it was last said.
+    fn tell_news(&self) {
+        let Some(news) = self.remote.as_ref().and_then(|remote| remote.status().news) else { return };
+        let mut said = self.news.lock().expect("no holder panics");
+        if said.as_ref() != Some(&news) {
+            self.say(news.clone());
+            *said = Some(news);
+        }
     }
 
     pub fn finish(&self) {
@@ -121,13 +136,15 @@ impl study::Watch for Searching {
             Some(bar) => bar.inc(1),
             None => self.plain.lock().expect("no holder panics").done += 1,
         }
+        self.tell_news();
     }
 
     fn generation(&self, progress: &study::Progress) {
         let study::Progress { done, total, rejected, failed, best } = progress;
         let best =
             best.map_or("none yet".to_owned(), |(trial, value)| format!("{} (trial {trial})", number(value)));
-        let message = format!("best {best}, {rejected} rejected, {failed} failed");
+        let workers = self.remote.as_ref().map_or(String::new(), |remote| format!("; {}", remote.status()));
+        let message = format!("best {best}, {rejected} rejected, {failed} failed{workers}");
         if let Some(bar) = &self.bar {
             bar.set_length(*total);
             bar.set_position(*done);

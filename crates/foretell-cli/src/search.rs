@@ -3,7 +3,7 @@
 use crate::args::Search;
 use crate::output::{self, number, short};
 use crate::progress::{Searching, duration};
-use crate::studies;
+use crate::{ray, studies};
 use foretell::architecture::{Architecture, Family};
 use foretell::benchmark::{self, Evidence};
 use foretell::error::Result;
@@ -36,17 +36,17 @@ pub fn run(args: &Search, words: &[OsString], json: bool) -> Result<u8> {
     if args.dry_run {
         return plan(args, &settings, options, &path, json).map(|()| 0);
     }
+    let remote = args.on_ray.as_deref().map(|address| ray::executor(address, words)).transpose()?;
     output::detail(format!("the study is stored in {}", path.display()));
     let mut store = Store::open(&path)?;
     let command = words.iter().skip(1).map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-    let watch = Searching::new();
-    let summary = StudyBuilder::from(settings.clone())
-        .scoring(options)
-        .in_store(&mut store)
-        .name(args.name.as_deref())
-        .command(&command)
-        .watch(&watch)
-        .run()?;
+    let watch = Searching::new(remote.clone());
+    let mut builder = StudyBuilder::from(settings.clone()).scoring(options);
+    if let Some(remote) = remote {
+        builder = builder.executor(remote);
+    }
+    let summary =
+        builder.in_store(&mut store).name(args.name.as_deref()).command(&command).watch(&watch).run()?;
     watch.finish();
     let view = View::load(&store, &summary.name)?;
     output::detail(format!(

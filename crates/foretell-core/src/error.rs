@@ -176,6 +176,22 @@ pub enum Error {
     /// Work that somebody stopped by its [`CancelToken`](crate::cancel::CancelToken).
     #[error("cancelled")]
     Cancelled,
+    /// A candidate whose scoring ends every process that tries it.
+    #[error("the process that scored it crashed twice: {how}")]
+    Crashed {
+        /// How the second one ended.
+        how: String,
+    },
+    /// What another process found, in its words.
+    #[error("{message}")]
+    Remote {
+        /// The kind of the error there.
+        kind: &'static str,
+        /// Whether the machine there or its user caused it and not the network.
+        of_machine: bool,
+        /// Its message.
+        message: String,
+    },
     /// A proxy that has no meaning for this architecture.
     #[error("{proxy} is not defined here: {reason}")]
     NotDefined {
@@ -229,6 +245,8 @@ impl Error {
             Error::Diverged { .. } => "diverged",
             Error::Interrupted { .. } => "interrupted",
             Error::Cancelled => "cancelled",
+            Error::Crashed { .. } => "crashed",
+            Error::Remote { kind, .. } => kind,
             Error::NotDefined { .. } => "not-defined",
             Error::Degenerate { .. } => "degenerate",
             Error::NonFinite { .. } => "non-finite",
@@ -253,6 +271,7 @@ impl Error {
                 | Error::NotEvaluated { .. }
                 | Error::Interrupted { .. }
                 | Error::Cancelled
+                | Error::Remote { of_machine: true, .. }
         )
     }
 

@@ -2,7 +2,8 @@
 
 use crate::convert::to_python;
 use crate::errors::OrRaise;
-use crate::score::ScoreOptions;
+use crate::remote::dispatcher;
+use crate::score::{ScoreOptions, executed_by};
 use crate::work::{Counts, quietly, work};
 use foretell::benchmark::{self, Benchmark, Settings, baselines, evaluate};
 use foretell::error::{Error, Result};
@@ -48,17 +49,19 @@ impl BenchOptions {
 
 /// How well proxies rank the networks of a benchmark; see `foretell.bench`.
 #[pyfunction]
-#[pyo3(signature = (name, options, progress = None))]
+#[pyo3(signature = (name, options, progress = None, executor = None))]
 pub fn bench<'py>(
     py: Python<'py>,
     name: &str,
     options: &Bound<'py, PyDict>,
     progress: Option<Py<PyAny>>,
+    executor: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     crate::callables::register().or_raise(py)?;
     let asked: BenchOptions = crate::convert::options(options, "bench")?;
     let counts = Counts::default();
     let tell = |py: Python<'_>| counts.tell(py, progress.as_ref());
+    let remote = executor.map(|executor| dispatcher(executor, None)).transpose()?;
     let report = work(py, asked.scoring.threads, &tell, |token| {
         let part = asked.part(name)?;
         counts.expect(part.architectures.len() as u64);
@@ -68,7 +71,7 @@ pub fn bench<'py>(
         };
         let mut requests = asked.scoring.requests()?;
         requests.extend(baselines(&part, &requests)?);
-        let scorer = asked.scoring.scorer(requests, token)?;
+        let scorer = executed_by(asked.scoring.scorer(requests, token)?, remote);
         let settings =
             Settings { resamples: asked.resamples, seeds: asked.scoring.seeds(), ..Settings::default() };
         evaluate(&part, target, &scorer, &settings, &|| counts.step())

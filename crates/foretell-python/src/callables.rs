@@ -44,7 +44,7 @@ fn name(object: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// An exception as a message: its type and text.
-fn said(error: &PyErr, py: Python<'_>) -> String {
+pub fn said(error: &PyErr, py: Python<'_>) -> String {
     let kind = error.get_type(py).name().map_or("exception".to_owned(), |name| name.to_string());
     format!("{kind}: {}", error.value(py))
 }
@@ -161,6 +161,13 @@ impl Proxy for Scored {
 /// Makes a function a proxy of this process; how it is asked for.
 pub fn proxy(function: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(format!("{}[function={}]", PROXY.name, remember(function)?))
+}
+
+/// The functions behind some proxies.
+pub fn functions(proxies: &[String]) -> Vec<Arc<Py<PyAny>>> {
+    let prefix = format!("{}[function=", PROXY.name);
+    let names = proxies.iter().filter_map(|text| text.strip_prefix(&prefix)?.strip_suffix(']'));
+    names.filter_map(recall).collect()
 }
 
 /// Whether a proxy is a function of Python.

@@ -11,6 +11,7 @@ mod foreign;
 mod limits;
 mod logging;
 mod predict;
+mod remote;
 mod score;
 mod search;
 mod space;
@@ -40,6 +41,8 @@ mod _native {
     #[pymodule_export]
     use super::predict::Predictor;
     #[pymodule_export]
+    use super::remote::{crashed, work};
+    #[pymodule_export]
     use super::score::{proxies, rank, register_proxy, score};
     #[pymodule_export]
     use super::search::{algorithms, plan, search, studies};
@@ -58,6 +61,6 @@ mod _native {
     /// Runs the command line, the name of the program first; the exit code.
     #[pyfunction]
     fn main(py: Python<'_>, words: Vec<OsString>) -> u8 {
-        py.detach(|| foretell_cli::main(&words))
+        py.detach(|| foretell_cli::main_with(&words, Some(super::remote::connect)))
     }
 }

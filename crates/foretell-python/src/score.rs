@@ -4,17 +4,20 @@ use crate::architecture::networks;
 use crate::callables;
 use crate::convert::to_python;
 use crate::errors::OrRaise;
+use crate::remote::dispatcher;
 use crate::work::{Counts, quietly, work};
 use foretell::error::{Error, Result};
 use foretell::probe::Inputs;
 use foretell::proxy::{self, Request, Score};
 use foretell::rank as order;
+use foretell::remote::Dispatcher;
 use foretell::score::{Cache, Cell, Options, Precision, Row, Scorer, Source, pass_memory};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// How networks are scored.
 #[derive(Deserialize)]
@@ -105,12 +108,13 @@ impl ScoreOptions {
 
 /// Scores architectures; see `foretell.score`.
 #[pyfunction]
-#[pyo3(signature = (architectures, options, progress = None))]
+#[pyo3(signature = (architectures, options, progress = None, executor = None))]
 pub fn score<'py>(
     py: Python<'py>,
     architectures: Vec<Bound<'py, PyAny>>,
     options: &Bound<'py, PyDict>,
     progress: Option<Py<PyAny>>,
+    executor: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     callables::register().or_raise(py)?;
     let asked: ScoreOptions = crate::convert::options(options, "score")?;
@@ -118,12 +122,21 @@ pub fn score<'py>(
     let counts = Counts::default();
     counts.expect(networks.len() as u64);
     let tell = |py: Python<'_>| counts.tell(py, progress.as_ref());
+    let remote = executor.map(|executor| dispatcher(executor, None)).transpose()?;
     let rows = work(py, asked.threads, &tell, |token| {
-        let scorer = asked.scorer(asked.requests()?, token)?;
+        let scorer = executed_by(asked.scorer(asked.requests()?, token)?, remote);
         let table = scorer.table(&networks, &asked.seeds(), &|| counts.step())?;
         Ok(table.iter().map(|row| object(&scorer, row, asked.terms)).collect::<Vec<Value>>())
     })?;
     rows.iter().map(|row| Ok(to_python(py, row)?.cast_into()?)).collect()
+}
+
+/// The same scorer with workers elsewhere, if there are any.
+pub fn executed_by(scorer: Scorer, remote: Option<Arc<Dispatcher>>) -> Scorer {
+    match remote {
+        Some(remote) => scorer.executed_by(remote),
+        None => scorer,
+    }
 }
 
 /// What came of one candidate: an entry per proxy.

@@ -6,6 +6,7 @@ use crate::callables::{self, Function};
 use crate::convert::{options, to_python};
 use crate::errors::OrRaise;
 use crate::limits::{LimitOptions, count};
+use crate::remote;
 use crate::space::Space;
 use crate::study::{Home, Study};
 use crate::train::DataOptions;
@@ -13,7 +14,8 @@ use crate::work::{self, Caller, quietly};
 use foretell::architecture::Architecture as Network;
 use foretell::error::{Error, Result};
 use foretell::predict::listed;
-use foretell::score::{Options, pass_memory};
+use foretell::remote::{Dispatcher, Status};
+use foretell::score::{Executor, Options, pass_memory};
 use foretell::store::{Evaluation, Store};
 use foretell::study::{
     self, Evaluator, Objective, Progress, Settings, Shard, StudyBuilder, Table, Trained, Watch, given_value,
@@ -120,6 +122,9 @@ struct Looking {
     told: Mutex<Option<(u64, u64, u64)>>,
     /// Called with every evaluation.
     on_evaluation: Option<Arc<Py<PyAny>>>,
+    /// Who hands candidates to other processes.
+    remote: Option<Arc<Dispatcher>>,
+    status: Mutex<Option<Status>>,
 }
 
 impl Watch for Looking {
@@ -159,10 +164,14 @@ impl Looking {
             (self.scored.load(Ordering::Relaxed), self.evaluated.load(Ordering::Relaxed));
         let generation = self.generation.lock().expect("no holder panics").clone();
         let now = (scored, evaluated, generation.as_ref().map_or(0, |progress| progress.done));
-        if self.told.lock().expect("no holder panics").replace(now) == Some(now) || now == (0, 0, 0) {
+        let status = self.remote.as_ref().map(|remote| remote.status());
+        let same =
+            std::mem::replace(&mut *self.status.lock().expect("no holder panics"), status.clone()) == status;
+        let idle = now == (0, 0, 0) && status.is_none();
+        if (self.told.lock().expect("no holder panics").replace(now) == Some(now) && same) || idle {
             return Ok(());
         }
-        let told = match &generation {
+        let mut told = match &generation {
             Some(Progress { done, total, rejected, failed, best }) => json!({
                 "done": done, "total": total, "rejected": rejected, "failed": failed,
                 "best": best.map(|(_, value)| value), "scored": scored, "evaluated": evaluated,
@@ -172,13 +181,16 @@ impl Looking {
                 "evaluated": evaluated,
             }),
         };
+        if let Some(status) = &status {
+            told["workers"] = remote::told(status);
+        }
         function.bind(py).call1((to_python(py, &told)?,)).map(drop)
     }
 }
 
 /// Searches a space; see `foretell.search`.
 #[pyfunction]
-#[pyo3(signature = (space, options, *, proxy = None, searcher = None, evaluate = None, score = None, on_evaluation = None, progress = None))]
+#[pyo3(signature = (space, options, *, proxy = None, searcher = None, evaluate = None, score = None, executor = None, on_evaluation = None, progress = None))]
 #[allow(clippy::too_many_arguments)]
 pub fn search(
     py: Python<'_>,
@@ -188,19 +200,24 @@ pub fn search(
     searcher: Option<&Bound<'_, PyAny>>,
     evaluate: Option<&Bound<'_, PyAny>>,
     score: Option<Py<PyAny>>,
+    executor: Option<&Bound<'_, PyAny>>,
     on_evaluation: Option<Py<PyAny>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Study> {
     let (asked, evaluator) = read(py, options, proxy, searcher, evaluate)?;
     let home = Home::of(asked.store.as_deref()).or_raise(py)?;
-    let looking = Looking { on_evaluation: on_evaluation.map(Arc::new), ..Looking::default() };
+    let score = score.map(Arc::new);
+    let remote = executor.map(|executor| remote::dispatcher(executor, score.clone())).transpose()?;
+    let looking =
+        Looking { on_evaluation: on_evaluation.map(Arc::new), remote: remote.clone(), ..Looking::default() };
     let tell = |py: Python<'_>| looking.tell(py, progress.as_ref());
     let ended = work::work(py, asked.threads, &tell, |token| {
         let settings = asked.settings(space, evaluator)?;
         let mut store = Store::open(home.path())?;
         let mut builder = StudyBuilder::from(settings).scoring(asked.scoring()).cancel(token.clone());
-        if let Some(score) = score {
-            builder = builder.executor(Arc::new(Modules(Arc::new(score))));
+        let own = score.map(|score| Arc::new(Modules(score)) as Arc<dyn Executor>);
+        if let Some(executor) = remote.map(|remote| remote as Arc<dyn Executor>).or(own) {
+            builder = builder.executor(executor);
         }
         builder.in_store(&mut store).name(asked.name.as_deref()).command(&asked.command).watch(&looking).run()
     })?;

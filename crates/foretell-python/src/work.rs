@@ -65,7 +65,12 @@ thread_local! {
 impl Caller {
     /// The thread that this one works for.
     pub fn current() -> Self {
-        CALLER.with_borrow(Clone::clone).expect("Python callables are asked only inside work")
+        Self::of_thread().expect("Python callables are asked only inside work")
+    }
+
+    /// The thread that this one works for, if it works for one.
+    pub fn of_thread() -> Option<Self> {
+        CALLER.with_borrow(Clone::clone)
     }
 
     /// Runs a job on the calling thread. What ends programs (KeyboardInterrupt, SystemExit) also cancels the work.

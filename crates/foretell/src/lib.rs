@@ -10,7 +10,7 @@
 //! 6. [`score`]: many candidates by many proxies: shared weights, shared passes, a cache.
 //! 7. [`rank`]: scores → order and agreement; Kendall, Spearman, intervals, Pareto fronts.
 //! 8. [`search`]: what to try next; [`study`]: from a space to the winner, [`Study::builder`](study::Study::builder);
-//!    [`store`]: what was tried.
+//!    [`store`]: what was tried; [`remote`]: scores by other processes and machines.
 //! 9. [`data`]: text and images; [`train`]: networks trained on them for real.
 //! 10. [`benchmark`]: published tables of really trained networks, and how well proxies rank them.
 //! 11. [`discover`]: proxies as search points: formulas found and ranked, calibration from a few labels.
@@ -39,6 +39,8 @@ pub mod hub;
 pub mod latency;
 pub mod predict;
 pub mod prelude;
+#[cfg(feature = "sqlite")]
+pub mod remote;
 #[cfg(feature = "report")]
 pub mod report;
 #[cfg(all(feature = "import", feature = "report", feature = "train"))]

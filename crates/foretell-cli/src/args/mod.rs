@@ -27,7 +27,7 @@ pub use search::{Algorithms, Search};
 use std::path::Path;
 pub use study::{
     Best, Compare, DeleteStudy, Export, Front, Merge, Repair, Report, Shown, StoreArgs, Studies,
-    StudiesCommand, UnlockStudy,
+    StudiesCommand, UnlockStudy, WatchArgs,
 };
 pub use table::{DataArgs, LabelArgs, TableArgs};
 pub use training::{EvaluateArgs, TrainingArgs};
@@ -77,6 +77,8 @@ pub enum Command {
     Studies(Studies),
     /// Show a study: settings, provenance and candidates, best first.
     Show(Shown),
+    /// Follow a study that another process writes: candidates, the best so far, the time left. Ends when the study ends.
+    Watch(WatchArgs),
     /// Print the winner of a study; with --json in the form that score, count and rank read.
     Best(Best),
     /// Print the Pareto front of a study, with its volume and its winner.
@@ -148,6 +150,7 @@ impl Command {
             Command::Studies(args) => args.store.as_deref(),
             Command::Show(args) => args.store.store.as_deref(),
             Command::Best(args) => args.store.store.as_deref(),
+            Command::Watch(args) => args.store.store.as_deref(),
             Command::Front(args) => args.store.store.as_deref(),
             Command::Report(args) => args.store.store.as_deref(),
             Command::Compare(args) => args.store.store.as_deref(),

@@ -76,6 +76,11 @@ pub struct Search {
     /// Run one shard of the search as a separate study, for job arrays: 3/16 is the third of sixteen. See foretell merge.
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub shard: Option<Shard>,
+    /// Score candidates on a Ray cluster: HOST:PORT, ray://HOST:PORT, auto for the cluster that this machine belongs to, or
+    /// local. The study and its hash are the same as on this machine alone. Needs the Python package of the same release, and
+    /// Ray: pip install 'foretell[ray]'.
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "dry_run")]
+    pub on_ray: Option<String>,
     /// Check everything and print what would be done; change nothing.
     #[arg(long)]
     pub dry_run: bool,

@@ -1,5 +1,6 @@
 //! Arguments of the commands that read a study.
 
+use super::value::duration;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -75,6 +76,20 @@ pub struct Shown {
     /// Number of candidates, best first.
     #[arg(short, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     pub n: u64,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Args)]
+pub struct WatchArgs {
+    /// Name of a study; see foretell studies.
+    pub study: String,
+    /// Time between two looks, e.g. 500ms or 10s; longer where a look takes long.
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
+    pub every: f64,
+    /// Look once.
+    #[arg(long)]
+    pub once: bool,
     #[command(flatten)]
     pub store: StoreArgs,
 }

@@ -21,4 +21,5 @@ mod terminal;
 mod timed;
 mod training;
 mod usage;
+mod watch;
 mod winner;

@@ -7,10 +7,11 @@ use crate::error::{Error, Result};
 use crate::network::{Input, steps_first};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Given inputs, in no precision yet.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Inputs {
     /// Pixels of images, channels x height x width each.
     pub pixels: Vec<f64>,

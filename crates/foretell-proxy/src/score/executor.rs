@@ -29,6 +29,11 @@ pub trait Executor: Send + Sync {
     /// Scores every candidate and tells `each` its index and row as it comes: in any order, more than once if need be.
     /// `each` says whether to go on.
     fn score(&self, batch: &Batch, each: &(dyn Fn(usize, Row) -> bool + Sync)) -> Result<()>;
+
+    /// How many candidates it scores at a time.
+    fn width(&self) -> usize {
+        rayon::current_num_threads()
+    }
 }
 
 /// The threads of rayon's current pool. Each takes the next candidate, so that at most one per thread is ahead of another.

@@ -180,6 +180,31 @@ impl Scorer {
         Scorer { executor, ..self }
     }
 
+    /// How candidates are scored.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// How many candidates are scored at a time.
+    pub fn width(&self) -> usize {
+        self.executor.width()
+    }
+
+    /// Bytes that scoring a candidate takes: its weights, and the largest of its passes.
+    pub fn peak_bytes(&self, architecture: &Architecture) -> Result<u64> {
+        let needs = self.requests.iter().flat_map(|request| request.needs(architecture));
+        let setting = Setting { inputs: self.options.inputs.as_ref(), ..Setting::new(architecture, Seed(0)) };
+        let mut most = 0;
+        for pass in probe::union(needs) {
+            let double = pass.double || self.options.precision == Precision::F64;
+            most = most.max(match double {
+                true => probe::peak_bytes::<f64>(&setting, &pass)?,
+                false => probe::peak_bytes::<f32>(&setting, &pass)?,
+            });
+        }
+        Ok(most + architecture.memory().weights)
+    }
+
     /// Bytes that all passes together may take.
     pub fn memory(&self) -> Option<u64> {
         self.options.memory

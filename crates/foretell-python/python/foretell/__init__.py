@@ -37,7 +37,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from foretell import optuna, predict, torch
+    from foretell import dask, executors, optuna, predict, ray, torch
 
 __all__ = [
     "Architecture",
@@ -52,7 +52,9 @@ __all__ = [
     "bench",
     "benchmarks",
     "count",
+    "dask",
     "errors",
+    "executors",
     "open_study",
     "optuna",
     "plan",
@@ -60,6 +62,7 @@ __all__ = [
     "presets",
     "proxies",
     "rank",
+    "ray",
     "roles",
     "sample",
     "score",
@@ -71,7 +74,7 @@ __all__ = [
     "verify",
 ]
 
-_LAZY = ("optuna", "predict", "torch")
+_LAZY = ("dask", "executors", "optuna", "predict", "ray", "torch")
 
 
 def __getattr__(name: str) -> Any:

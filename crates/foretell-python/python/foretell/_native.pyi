@@ -8,7 +8,7 @@ from pathlib import Path
 from typing_extensions import CapsuleType
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["__version__", "Architecture", "Candidate", "Context", "Module", "Predictor", "Space", "Study", "algorithms", "asked_architecture", "asked_space", "bench", "benchmarks", "main", "plan", "presets", "proxies", "rank", "register_proxy", "role_names", "score", "search", "signs", "studies", "train", "verify"]
+__all__ = ["__version__", "Architecture", "Candidate", "Context", "Module", "Predictor", "Space", "Study", "algorithms", "asked_architecture", "asked_space", "bench", "benchmarks", "crashed", "main", "plan", "presets", "proxies", "rank", "register_proxy", "role_names", "score", "search", "signs", "studies", "train", "verify", "work"]
 
 __version__: Final[str]
 """
@@ -442,7 +442,7 @@ def asked_space(name: str, about: str, draw: Any) -> Space:
     The space of a function; see `foretell.torch.Space`.
     """
 
-def bench(name: str, options: dict[str, Any], progress: Any | None = None) -> dict[str, Any]:
+def bench(name: str, options: dict[str, Any], progress: Any | None = None, executor: Any | None = None) -> dict[str, Any]:
     """
     How well proxies rank the networks of a benchmark; see `foretell.bench`.
     """
@@ -450,6 +450,11 @@ def bench(name: str, options: dict[str, Any], progress: Any | None = None) -> di
 def benchmarks(folder: str | PathLike[str] | None = None) -> list[str]:
     """
     Names of all benchmarks that are found.
+    """
+
+def crashed(task: bytes, unit: bytes, how: str) -> bytes:
+    """
+    What is said of a unit whose process crashed for the second time; see `foretell._work`.
     """
 
 def main(words: SupportsGetItem[int, str]) -> int:
@@ -487,12 +492,12 @@ def role_names() -> list[str]:
     The words for roles.
     """
 
-def score(architectures: SupportsGetItem[int, Any], options: dict[str, Any], progress: Any | None = None) -> list[dict[str, Any]]:
+def score(architectures: SupportsGetItem[int, Any], options: dict[str, Any], progress: Any | None = None, executor: Any | None = None) -> list[dict[str, Any]]:
     """
     Scores architectures; see `foretell.score`.
     """
 
-def search(space: Space, options: dict[str, Any], *, proxy: Any | None = None, searcher: Any | None = None, evaluate: Any | None = None, score: Any | None = None, on_evaluation: Any | None = None, progress: Any | None = None) -> Study:
+def search(space: Space, options: dict[str, Any], *, proxy: Any | None = None, searcher: Any | None = None, evaluate: Any | None = None, score: Any | None = None, executor: Any | None = None, on_evaluation: Any | None = None, progress: Any | None = None) -> Study:
     """
     Searches a space; see `foretell.search`.
     """
@@ -515,4 +520,9 @@ def train(architecture: Architecture, options: dict[str, Any], progress: Any | N
 def verify(study: Study, options: dict[str, Any], progress: Any | None = None) -> dict[str, Any]:
     """
     Trains the best of a study beside random networks of the same size; see `foretell.verify`.
+    """
+
+def work(task: bytes, unit: bytes, threads: SupportsIndex, score: Any | None) -> bytes:
+    """
+    Computes a unit of a task; see `foretell._work`.
     """

@@ -39,6 +39,8 @@ class _Bar:
             note += f", {news['failed']} failed"
         if news["evaluated"]:
             note += f", {news['evaluated']} evaluated"
+        if news.get("workers"):
+            note += f", {news['workers']['text']}"
         done = max(news["done"], min(news["scored"], news["total"] or news["scored"]))
         self.show(done, news["total"], note.lstrip(", "))
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from foretell import torch
     from foretell._types import ArchitectureLike, ArchitectureList, Path, ProxyLike
+    from foretell.executors import Executor
 
 
 def requested(proxy: ProxyLike) -> tuple[str, Callable[[Architecture], float] | None]:
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
         cache: Path | None
         terms: bool
         threads: int | None
+        executor: Executor | None
         progress: bool | Callable[[int, int], object] | None
 
     @overload
@@ -104,6 +106,7 @@ def score(architecture: Any, batch: Any = None, **options: Any) -> Scores | list
     :param inputs: A safetensors file with inputs; they are drawn by default.
     :param cache: A file that scores are read from and added to.
     :param terms: Keep the terms that each score is the sum of.
+    :param executor: Who scores architectures instead of threads of this process.
     """
     if hasattr(architecture, "named_parameters"):
         from foretell import torch
@@ -126,6 +129,7 @@ def _score_architectures(
     cache: Path | None = None,
     terms: bool = False,
     threads: int | None = None,
+    executor: Executor | None = None,
     progress: bool | Callable[[int, int], object] | None = None,
 ) -> Scores | list[Scores]:
     from foretell._progress import watching
@@ -133,7 +137,7 @@ def _score_architectures(
     single = isinstance(architecture, (Architecture, str, dict))
     options = _scoring(proxies, seed, seeds, precision, weights, inputs, cache, threads)
     with watching(progress, "networks", "counted") as told:
-        rows = _native.score([architecture] if single else list(architecture), {**options, "terms": terms}, told)
+        rows = _native.score([architecture] if single else list(architecture), {**options, "terms": terms}, told, executor)
     return Scores(rows[0]) if single else [Scores(row) for row in rows]
 
 
@@ -174,6 +178,7 @@ def bench(
     cache: Path | None = None,
     benchmarks: Path | None = None,
     threads: int | None = None,
+    executor: Executor | None = None,
     progress: bool | Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]:
     """Measures how well proxies rank the trained networks of a benchmark; see :func:`benchmarks` for names.
@@ -182,6 +187,7 @@ def bench(
     :param limit: Use only so many networks, evenly spread over the table.
     :param where: Use only rows with these values.
     :param set: Fields to set in every architecture.
+    :param executor: Who scores networks instead of threads of this process.
     """
     from foretell._progress import watching
 
@@ -195,7 +201,7 @@ def bench(
         "benchmarks": benchmarks,
     }
     with watching(progress, "networks", "counted") as told:
-        return _native.bench(benchmark, options, told)
+        return _native.bench(benchmark, options, told, executor)
 
 
 def roles(model: torch.Module, batch: Any = None, **options: Any) -> torch.Roles:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from foretell._native import Architecture
+    from foretell.executors import Executor
     from foretell._types import Asker, Number, Path, ProxyLike, SpaceLike
 
 
@@ -21,7 +22,7 @@ def _call(given: dict[str, Any]) -> str:
     """The call as text, for readers of a stored study."""
     shown = []
     for name, value in given.items():
-        if value is None or name in ("store", "name", "threads", "progress", "batch", "on_evaluation"):
+        if value is None or name in ("store", "name", "threads", "executor", "progress", "batch", "on_evaluation"):
             continue
         text = getattr(value, "__qualname__", None) or repr(value)
         shown.append(text if name == "space" else f"{name}={text}")
@@ -103,6 +104,7 @@ def search(
     store: Path | None = None,
     name: str | None = None,
     threads: int | None = None,
+    executor: Executor | None = None,
     progress: bool | Callable[[dict[str, Any]], object] | None = None,
 ) -> Study:
     """Searches a space for the best architecture within limits.
@@ -128,6 +130,7 @@ def search(
         architecture, trial, value, status, message, seconds and evaluator.
     :param on: Text or images to train on, for ``evaluate="train"``; ``tokeniser``, ``image_size`` and ``recipe`` likewise.
     :param store: Study database, the same file that the command line uses.
+    :param executor: Who scores candidates instead of threads of this process: see :class:`foretell.executors.Executor`.
     :param progress: True for a bar, False for none, or a function that is told a dict now and then. By default there is a bar
         in terminals and notebooks if tqdm is installed.
     """
@@ -135,7 +138,7 @@ def search(
 
     space, options, callables = _search_options(locals())
     with watching(progress, "candidates", "searched") as told:
-        return _native.search(space, options, on_evaluation=on_evaluation, progress=told, **callables)
+        return _native.search(space, options, on_evaluation=on_evaluation, progress=told, executor=executor, **callables)
 
 
 def plan(space: SpaceLike, **options: Any) -> dict[str, Any]:

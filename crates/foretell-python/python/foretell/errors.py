@@ -137,6 +137,12 @@ class CancelledError(Error):
     kind = "cancelled"
 
 
+class CrashedError(Error):
+    """A candidate whose scoring ends every process that tries it."""
+
+    kind = "crashed"
+
+
 class NotDefinedError(Error, ValueError):
     """A proxy that has no meaning for this network."""
 

@@ -335,7 +335,7 @@ fn estimate(
             sum / known.len() as f64 * settings.draws() as f64
         }
     };
-    Some(Estimate { candidates: left, seconds_each, threads: rayon::current_num_threads() })
+    Some(Estimate { candidates: left, seconds_each, threads: scorer.width() })
 }
 
 /// Characters of a setting beyond which only its name is said.

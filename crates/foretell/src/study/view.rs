@@ -37,10 +37,15 @@ pub struct View<'s> {
 impl<'s> View<'s> {
     /// The study of this name.
     pub fn load(store: &'s Store, name: &str) -> Result<Self> {
+        Self::of(store, &Self::named(store, name)?)
+    }
+
+    /// The row of the study of this name, which takes no time to read.
+    pub fn named(store: &Store, name: &str) -> Result<Study> {
         let studies = store.studies()?;
-        let names = || studies.iter().map(|study| study.name.as_str());
-        let study = studies.iter().find(|study| study.name == name);
-        Self::of(store, study.ok_or_else(|| catalogue::unknown("study", name, names()))?)
+        let found = studies.iter().find(|study| study.name == name).cloned();
+        let names = studies.iter().map(|study| study.name.as_str());
+        found.ok_or_else(|| catalogue::unknown("study", name, names))
     }
 
     /// A study of the store.

@@ -49,6 +49,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "units",
         ],
     ),
+    (
+        "remote",
+        &["architecture", "cancel", "error", "probe", "proxy", "score", "seed", "space", "store", "study"],
+    ),
     ("predict", &["architecture", "engine", "error", "file", "proxy", "rank", "seed", "space"]),
     (
         "discover",
@@ -136,6 +140,7 @@ const CRATES: [(&str, &[&str]); 4] = [
             "latency",
             "predict",
             "prelude",
+            "remote",
             "report",
             "reproduce",
             "search",
