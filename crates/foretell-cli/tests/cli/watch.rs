@@ -5,7 +5,8 @@ use serde_json::Value;
 
 const SMALL: &str = "name = \"small\"\nfamily = \"vit\"\n[fixed]\nimage_size = 32\npatch_size = 8\nnum_classes = 10\n[choices]\n\
                      embed_dim = [48, 64]\ndepth = [3, 4, 5]\nnum_heads = [2, 4]\nmlp_ratio = [2.0, 3.0, 4.0]\n";
-const SEARCH: &str = "search --space small.toml --algorithm random --proxy snip[batch=1] --seeds 1 --name live";
+const SEARCH: &str =
+    "search --space small.toml --algorithm random --proxy snip[batch=1] --seeds 1 --name live";
 
 #[test]
 fn a_running_study_is_followed_to_its_end() {
