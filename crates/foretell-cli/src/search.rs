@@ -494,12 +494,9 @@ fn print_winner(view: &View, winner: usize) -> Result<()> {
 
 /// The winner of a timed search against the best uniform network.
 fn print_against(view: &View, timed: &Timed) -> Result<()> {
-    let Some(against) = &timed.against else {
-        output::line("No uniform network was trained to compare with.");
-        return Ok(());
-    };
+    output::prose(timed.verdict());
+    let Some(against) = &timed.against else { return Ok(()) };
     let uniform = &view.architecture(against.trials[1])?;
-    output::prose(timed.verdict().unwrap_or_default());
     let losses = |values: &[f64]| values.iter().map(|value| number(*value)).collect::<Vec<_>>().join(", ");
     let row = |name: &str, place: usize| {
         vec![name.to_owned(), losses(&against.values[place]), output::grouped(against.params[place])]

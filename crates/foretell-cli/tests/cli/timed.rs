@@ -68,7 +68,7 @@ fn what_a_timed_search_cannot_do_is_named() {
     let folder = folder();
     folder.fails("search --time 3x", 2, "30m, 2h or 90s");
     folder.fails("search --time 5m --on nowhere.txt", 2, "nowhere.txt is not there");
-    folder.fails("search --time 200steps --space tiny.toml --on text.txt", 2, "too short for 91 runs");
+    folder.fails("search --time 200steps --space tiny.toml --on text.txt", 2, "too short for 43 runs");
     folder.fails("search --time 5m --space tiny.toml --on text.txt --max-params 10", 4, "nothing in space");
     folder.fails("search --time 5m --algorithm dp", 2, "--algorithm");
     folder.fails("search --time 5m --space tiny.toml --on text.txt --with steps=9", 2, "how long to train");

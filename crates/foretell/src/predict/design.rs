@@ -1,6 +1,6 @@
 //! Which networks to train next.
 
-use super::{Column, Group, Predictor, columns, features, standard};
+use super::{Column, Group, Prediction, Predictor, columns, features, standard};
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};
 use crate::seed::Seed;
@@ -57,11 +57,11 @@ pub fn improvements(predictor: &Predictor, pool: &[Architecture]) -> Result<Vec<
         return Err(Error::option("predictor", message));
     }
     let best = predictor.facts.truth.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let gain = |network: &Architecture| {
-        let [mean, deviation] = predictor.predict(network, &[]).normal;
+    let gain = |said: &Prediction| {
+        let [mean, deviation] = said.normal;
         improvement((mean - best) / deviation) * deviation
     };
-    Ok(pool.par_iter().map(gain).collect())
+    Ok(predictor.predict_all(pool).iter().map(gain).collect())
 }
 
 /// Places of rows, the most usual one first, then each as far from all before as there is.

@@ -43,6 +43,8 @@ use transform::Transform;
 
 /// How much a difference in the likelihood of left-out labels counts: more is more even weights.
 const TEMPERATURE: f64 = 2.0;
+/// Networks that are predicted at once.
+const CHUNK: usize = 64;
 /// Features that agree with an earlier one up to this are left out.
 const SAME: f64 = 0.9999;
 /// Deviations of the normal distribution that hold half and nine tenths of it.
@@ -225,16 +227,31 @@ impl Predictor {
 
     /// What is predicted of a network; `scores` in the order of [`scores`](Self::scores).
     pub fn predict(&self, architecture: &Architecture, scores: &[f64]) -> Prediction {
-        let row = self.row(architecture, scores);
-        self.prediction(mixed(self.models.iter().map(|model| (model.process.predict(&row), model.weight))))
+        self.of_rows(&[self.row(architecture, scores)]).remove(0)
+    }
+
+    /// The same of many networks, where no scores are needed, in a fraction of the time.
+    pub fn predict_all(&self, networks: &[Architecture]) -> Vec<Prediction> {
+        let chunk = |networks: &[Architecture]| {
+            let rows: Vec<Vec<f64>> = networks.iter().map(|network| self.row(network, &[])).collect();
+            self.of_rows(&rows)
+        };
+        networks.par_chunks(CHUNK).flat_map_iter(chunk).collect()
+    }
+
+    fn of_rows(&self, rows: &[Vec<f64>]) -> Vec<Prediction> {
+        let said: Vec<(Vec<Normal>, f64)> =
+            self.models.iter().map(|model| (model.process.predict(rows), model.weight)).collect();
+        let mixed = |row: usize| mixed(said.iter().map(|(said, weight)| (said[row], *weight)));
+        (0..rows.len()).map(|row| self.prediction(mixed(row))).collect()
     }
 
     /// The expected label of a network as models see it: [`Prediction::normal`] without its deviation, in a fraction of the
     /// time.
     pub fn expect(&self, architecture: &Architecture, scores: &[f64]) -> f64 {
-        let row = self.row(architecture, scores);
+        let row = [self.row(architecture, scores)];
         let all: f64 = self.models.iter().map(|model| model.weight).sum();
-        self.models.iter().map(|model| model.weight / all * model.process.expect(&row)).sum()
+        self.models.iter().map(|model| model.weight / all * model.process.expect(&row)[0]).sum()
     }
 
     fn row(&self, architecture: &Architecture, scores: &[f64]) -> Vec<f64> {

@@ -12,7 +12,7 @@
 
 use super::minimise::minimise;
 use crate::engine::linalg::{Cholesky, Unsolved};
-use crate::engine::matmul::Mat;
+use crate::engine::matmul::{Mat, MatMut, product};
 use serde::{Deserialize, Serialize};
 
 /// The labels that hyper-parameters are found with; more take part in predictions only.
@@ -54,6 +54,8 @@ pub(super) struct Process {
     weights: Vec<f64>,
     /// The inverse covariance, row by row.
     inverse: Vec<f64>,
+    /// The columns of each term, row by row.
+    columns: Vec<Vec<f64>>,
 }
 
 /// What a process says of one network.
@@ -93,34 +95,80 @@ impl Process {
         let covariance = Bases::new(&terms, rows).covariance(&parameters);
         let factor = Cholesky::new(Mat::new(&covariance, n, n))?;
         let (weights, inverse) = (factor.solve(labels), factor.inverse());
-        Ok(Process { terms, parameters, rows: rows.to_vec(), weights, inverse })
+        let columns = terms.iter().map(|term| term.gathered(rows)).collect();
+        Ok(Process { terms, parameters, rows: rows.to_vec(), weights, inverse, columns })
     }
 
     fn noise(&self) -> f64 {
         (2.0 * self.parameters[self.terms.len() + 1]).exp() + JITTER
     }
 
-    fn covariance(&self, a: &[f64], b: &[f64]) -> f64 {
-        let length = self.parameters[self.terms.len()];
+    /// The covariances of networks with those that it was fitted to, row by row.
+    fn covariances(&self, features: &[Vec<f64>]) -> Vec<f64> {
+        let (m, n) = (features.len(), self.rows.len());
+        let bend = -0.5 * (-2.0 * self.parameters[self.terms.len()]).exp();
+        let mut sums = vec![1.0; m * n];
+        let mut products = vec![0.0; m * n];
+        for (place, (term, amplitude)) in self.terms.iter().zip(&self.parameters).enumerate() {
+            let (width, scale) = (term.columns.len(), (2.0 * amplitude).exp());
+            let (own, known) = (term.gathered(features), &self.columns[place]);
+            let (a, b) = (Mat::new(&own, m, width), Mat::new(known, n, width));
+            product(1.0, a, b.t(), 0.0, MatMut::new(&mut products, m, n));
+            let squares =
+                |of: Mat<'_, f64>| (0..of.rows()).map(|i| dot(of.row(i), of.row(i))).collect::<Vec<f64>>();
+            let (of_a, of_b) = (squares(a), squares(b));
+            let per = 1.0 / width.max(1) as f64;
+            for i in 0..m {
+                let row = i * n..(i + 1) * n;
+                let shares = term.budget.map(|_| self.rows.iter().map(|row| term.share(&features[i], row)));
+                let shares: Option<Vec<f64>> = shares.map(Iterator::collect);
+                for (j, (sum, xy)) in sums[row.clone()].iter_mut().zip(&products[row]).enumerate() {
+                    let value = match term.shape {
+                        Shape::Linear => xy * per,
+                        Shape::Smooth => (bend * per * (of_a[i] + of_b[j] - 2.0 * xy).max(0.0)).exp(),
+                    };
+                    *sum += scale * shares.as_ref().map_or(1.0, |shares| shares[j]) * value;
+                }
+            }
+        }
+        sums
+    }
+
+    /// The covariance of a network with itself.
+    fn own(&self, features: &[f64]) -> f64 {
         let term = |(term, amplitude): (&Term, &f64)| {
-            (2.0 * amplitude).exp() * term.share(a, b) * of_base(term.shape, term.base(a, b), length)
+            let value = match term.shape {
+                Shape::Linear => term.base(features, features),
+                Shape::Smooth => 1.0,
+            };
+            (2.0 * amplitude).exp() * value
         };
         1.0 + self.terms.iter().zip(&self.parameters).map(term).sum::<f64>()
     }
 
-    /// The value that it expects of a network with these features.
-    pub(super) fn expect(&self, features: &[f64]) -> f64 {
-        self.rows.iter().zip(&self.weights).map(|(row, weight)| weight * self.covariance(features, row)).sum()
+    /// The values that it expects of networks with these features.
+    pub(super) fn expect(&self, features: &[Vec<f64>]) -> Vec<f64> {
+        let with = self.covariances(features);
+        with.chunks_exact(self.rows.len()).map(|with| dot(with, &self.weights)).collect()
     }
 
-    /// What it says of a network with these features; the variance includes the noise of a label.
-    pub(super) fn predict(&self, features: &[f64]) -> Normal {
-        let n = self.rows.len();
-        let with: Vec<f64> = self.rows.iter().map(|row| self.covariance(features, row)).collect();
-        let explained: f64 =
-            with.iter().enumerate().map(|(i, k)| k * dot(&self.inverse[i * n..(i + 1) * n], &with)).sum();
-        let variance = (self.covariance(features, features) - explained).max(0.0) + self.noise();
-        Normal { mean: dot(&with, &self.weights), variance }
+    /// What it says of networks with these features; variances include the noise of a label.
+    pub(super) fn predict(&self, features: &[Vec<f64>]) -> Vec<Normal> {
+        let (m, n) = (features.len(), self.rows.len());
+        let with = self.covariances(features);
+        let mut solved = vec![0.0; m * n];
+        product(
+            1.0,
+            Mat::new(&with, m, n),
+            Mat::new(&self.inverse, n, n),
+            0.0,
+            MatMut::new(&mut solved, m, n),
+        );
+        let one = |(i, (with, solved)): (usize, (&[f64], &[f64]))| {
+            let variance = (self.own(&features[i]) - dot(with, solved)).max(0.0) + self.noise();
+            Normal { mean: dot(with, &self.weights), variance }
+        };
+        with.chunks_exact(n).zip(solved.chunks_exact(n)).enumerate().map(one).collect()
     }
 
     /// What it would say of each label without the labels of its network: with P the inverse covariance and g the labels of
@@ -151,6 +199,11 @@ impl Term {
             Shape::Smooth => (a[*column] - b[*column]).powi(2),
         });
         each.sum::<f64>() / self.columns.len().max(1) as f64
+    }
+
+    /// Its columns of some networks, row by row.
+    fn gathered(&self, rows: &[Vec<f64>]) -> Vec<f64> {
+        rows.iter().flat_map(|row| self.columns.iter().map(|column| row[*column])).collect()
     }
 
     /// How much the budgets of two networks share of it.
@@ -279,12 +332,8 @@ mod tests {
         let alone: Vec<Vec<usize>> = (0..labels.len()).map(|row| vec![row]).collect();
         let left_out = process.left_out(&labels, &alone).unwrap();
         let (others, truth) = (rows[1..].to_vec(), &labels[1..]);
-        let bases = Bases::new(&terms, &others);
-        let n = others.len();
-        let factor = Cholesky::new(Mat::new(&bases.covariance(&process.parameters), n, n)).unwrap();
-        let without =
-            Process { weights: factor.solve(truth), inverse: factor.inverse(), rows: others, ..process };
-        let said = without.predict(&rows[0]);
+        let without = Process::with(terms, process.parameters, &others, truth).unwrap();
+        let said = without.predict(&rows[..1])[0];
         assert!((said.mean - left_out[0].mean).abs() < 1e-9);
         assert!((said.variance - left_out[0].variance).abs() < 1e-9);
     }

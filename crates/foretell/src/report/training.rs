@@ -39,8 +39,8 @@ impl Subject<'_> {
 
     /// The winner against the best uniform network, the law that was learned, and how well the predictor predicts.
     pub(super) fn training(&self, timed: &Timed) -> Result<String> {
-        let mut html = String::new();
-        if let (Some(against), Some(verdict)) = (&timed.against, timed.verdict()) {
+        let mut html = format!("<p>{}</p>", escape(&timed.verdict()));
+        if let Some(against) = &timed.against {
             let row = |name: &str, place: usize| -> Result<Row> {
                 let values: Vec<String> = against.values[place].iter().map(|value| number(*value)).collect();
                 let trial = against.trials[place];
@@ -55,11 +55,7 @@ impl Subject<'_> {
             let names = ["", "trial", "after full training, by draw", "parameters", "architecture"]
                 .map(str::to_owned);
             let rows = [row("winner", 0)?, row("best uniform network", 1)?];
-            html += &format!(
-                "<p>{}</p>{}",
-                escape(&verdict),
-                table("Winner and uniform network", false, &names, &rows)
-            );
+            html += &table("Winner and uniform network", false, &names, &rows);
         }
         let signed = |(name, value): &(String, f64)| (name.clone(), format!("{value:+.2}"));
         if !timed.slopes.is_empty() {

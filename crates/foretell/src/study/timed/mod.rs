@@ -3,11 +3,12 @@
 //! ```text
 //! work  = what the time amounts to, from the measured rate of training; stored, and never measured again
 //! full  = as many steps as 21 runs of the largest network leave each
-//! 1. a third of the work, full/9 steps each: the optimum of a prior score and uniform networks, networks that cover the
-//!    space, then what a predictor fitted to all runs so far expects to improve
-//! 2. a third, full/3 steps: the best of these and new ones, by expected improvement after full training
-//! 3. a third, full steps: the best as the predictor sees them and the best uniform network; then the winner and the best
-//!    uniform network twice more, with other draws
+//! 1. 2/21 of the work, full/9 steps each: the optimum of a prior score, uniform networks, networks that cover the space
+//! 2. 3/21, full/3 steps: the best of these, some that differ most, then what a predictor fitted to all runs so far expects to
+//!    improve after full training, by small changes of what promises most
+//! 3. 9/21, full steps: the same
+//! 4. the last third, full steps: what is expected to be the best; then the winner and the best uniform network twice more,
+//!    with other draws
 //! ```
 //!
 //! What is done next is a function of the runs that are finished, in their order; the clock decides nothing after the rate
@@ -46,6 +47,9 @@ use std::sync::Mutex;
 const RUNS: f64 = 21.0;
 /// What part of a full run short, middle and full runs are.
 const RUNGS: [u64; 3] = [9, 3, 1];
+/// What part of the work is spent after short, middle and full runs, without the last third. Most of it goes to full runs: on
+/// tables with several budgets short runs say little of long ones, since curves cross.
+const SHARES: [f64; 3] = [2.0 / 21.0, 5.0 / 21.0, 14.0 / 21.0];
 /// Networks among which the largest is looked for where no uniform network is known.
 const DRAWN: u64 = 200;
 

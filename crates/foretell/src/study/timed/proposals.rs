@@ -21,8 +21,6 @@ const PARENTS: usize = 40;
 const CHILDREN: usize = 8;
 /// Networks of which the proposals are chosen, so that they differ.
 const CHOSEN_FROM: usize = 60;
-/// One in so many proposals is chosen by what is expected alone.
-const EXPECTED: usize = 3;
 /// The least part of a limit on parameters that random networks use: what is good is seldom small.
 const LEAST_SIZE: f64 = 0.6;
 /// How a network is varied.
@@ -128,13 +126,9 @@ impl Search<'_, '_, '_, '_> {
         self.ranked(0).into_iter().filter(|trial| !long.contains(trial)).collect()
     }
 
-    /// New networks with the largest expected improvement; random ones where nothing can be expected.
-    pub(super) fn proposals(&mut self, n: usize) -> Vec<Architecture> {
-        self.mixed(&[], n)
-    }
-
-    /// The same of new networks and some trials.
-    pub(super) fn mixed(&mut self, trials: &[usize], n: usize) -> Vec<Architecture> {
+    /// Of new networks and some trials those with the largest expected improvement, the first `sure` by what is expected
+    /// alone: improvement also looks for what is merely uncertain. The first that come where nothing can be expected.
+    pub(super) fn mixed(&mut self, trials: &[usize], n: usize, sure: usize) -> Vec<Architecture> {
         let predictor = self.predictor();
         let pool = self.pool(false);
         let Some(predictor) = predictor else {
@@ -143,11 +137,10 @@ impl Search<'_, '_, '_, '_> {
         };
         let mut all = self.promising(&predictor, pool);
         all.extend(trials.iter().take(CHOSEN_FROM).map(|trial| self.networks[*trial].clone()));
-        // Some are chosen by what is expected alone: improvement also looks for what is merely uncertain.
         let expected: Vec<f64> = all.iter().map(|network| predictor.expect(network, &[])).collect();
         let mut best: Vec<usize> = (0..all.len()).collect();
         best.sort_by(|a, b| expected[*b].total_cmp(&expected[*a]));
-        best.truncate(n.div_ceil(EXPECTED));
+        best.truncate(sure);
         let others = propose(&predictor, &all, n).unwrap_or_default();
         let others = others.into_iter().filter(|place| !best.contains(place));
         let places: Vec<usize> = best.iter().copied().chain(others).take(n).collect();

@@ -3,7 +3,7 @@
 use super::log::Log;
 use super::proposals::first_uniform;
 use super::runs::{Runs, TimedRun};
-use super::{RUNGS, RUNS, Work};
+use super::{RUNGS, RUNS, SHARES, Work};
 use crate::architecture::Architecture;
 use crate::error::{Error, Result};
 use crate::predict::{Predictor, design};
@@ -13,22 +13,19 @@ use crate::study::context::StudyContext;
 use crate::study::scoring::Scoring;
 use crate::study::{Settings, Watch};
 use std::cell::RefCell;
-use std::collections::HashSet;
 use std::rc::Rc;
 use std::vec::IntoIter;
 
 /// The best networks by the prior score that a search begins with.
 const OPTIMA: usize = 3;
-/// The part of short runs that uniform networks, and they and the covering networks, take.
-const UNIFORM: usize = 6;
-const FIRST: usize = 2;
-/// Networks that are proposed at once: of short, of middle runs.
-const SHORT: usize = 10;
-const MIDDLE: usize = 4;
-/// Networks that are trained on as they are the best after short runs.
-const PROMOTED: usize = 6;
-/// Finalists beside the best uniform network.
-const FINALISTS: usize = 2;
+/// One in so many short runs is one of a uniform network.
+const UNIFORM: usize = 3;
+/// Networks that go on to longer runs since they are the best, and since they differ most from each other: only what is trained
+/// for long shows whether curves cross.
+const BEST: usize = 4;
+const UNLIKE: usize = 3;
+/// Networks that are proposed at once: of short, middle and full runs.
+const AT_ONCE: [usize; 3] = [6, 3, 2];
 /// Draws with which the winner and the best uniform network are trained.
 const DRAWS: u64 = 3;
 
@@ -84,14 +81,15 @@ impl<'r, 'c, 's, 'e> Search<'r, 'c, 's, 'e> {
 
     pub(super) fn run(&mut self) -> Result<()> {
         self.cover()?;
-        self.halve()?;
+        self.lengthen(1)?;
+        self.lengthen(2)?;
         self.finish()
     }
 
-    /// Short runs: what is good by a prior score, uniform networks, networks that cover the space, and what these promise.
+    /// Short runs: what is good by a prior score, uniform networks, and networks that cover the space.
     fn cover(&mut self) -> Result<()> {
-        let (steps, limit) = (self.rungs[0], self.work.budget / 3.0);
-        let all = RUNS as usize / 3 * RUNGS[0] as usize;
+        let (steps, limit) = (self.rungs[0], self.work.budget * SHARES[0]);
+        let all = (RUNS * SHARES[0] * RUNGS[0] as f64) as usize;
         let optima = self.context.optimum(OPTIMA);
         // A score that takes passes has no exact optimum, which is no reason to stop.
         self.context.refusal = None;
@@ -99,64 +97,63 @@ impl<'r, 'c, 's, 'e> Search<'r, 'c, 's, 'e> {
         self.log.begin("short runs of the best by the prior score and of uniform networks");
         self.train_new([optima, uniform].concat(), steps, limit)?;
         let pool = self.pool(false);
-        let places = design(&pool, (all / FIRST).saturating_sub(self.networks.len()));
+        let places = design(&pool, all.saturating_sub(self.networks.len()));
         let cover = self.accepted(places.into_iter().map(|place| pool[place].clone()).collect());
         self.log.begin("short runs of networks that cover the space");
         self.train_new(cover, steps, limit)?;
         self.log.begin("short runs of networks with the largest expected improvement");
-        loop {
-            let next = self.proposals(SHORT);
-            let next = self.accepted(next);
-            if self.train_new(next, steps, limit)? < SHORT {
-                return Ok(());
-            }
-        }
+        self.improve(0, limit)
     }
 
-    /// Middle runs: the best after short ones, and what they and new networks promise after full ones.
-    fn halve(&mut self) -> Result<()> {
-        let (steps, limit) = (self.rungs[1], self.work.budget * 2.0 / 3.0);
-        let ranked = self.ranked(0);
-        let uniform = first_uniform(&self.networks, &ranked);
-        let mut best: Vec<usize> = ranked.into_iter().take(PROMOTED).collect();
-        best.extend(uniform.filter(|trial| !best.contains(trial)));
-        self.log.begin("middle runs of the best after short ones");
-        self.train(&best, steps, 0, limit)?;
-        self.log.begin("middle runs of networks with the largest expected improvement");
-        loop {
-            let known = self.open(steps);
-            let next = self.mixed(&known, MIDDLE);
-            let fresh: HashSet<String> = self.networks.iter().map(Architecture::id).collect();
-            let (old, new): (Vec<_>, Vec<_>) =
-                next.into_iter().partition(|point| fresh.contains(&point.id()));
-            let old: Vec<usize> = old.iter().filter_map(|point| self.trial_of(point)).collect();
-            let trained = self.train(&old, steps, 0, limit)?;
-            let new = self.accepted(new);
-            if trained + self.train_new(new, steps, limit)? < MIDDLE {
-                return Ok(());
-            }
-        }
+    /// Longer runs: the best so far and some that differ most, then what promises most after full ones.
+    fn lengthen(&mut self, rung: usize) -> Result<()> {
+        let (steps, limit) = (self.rungs[rung], self.work.budget * SHARES[rung]);
+        let ranked = self.ranked(self.rungs[rung - 1]);
+        let mut chosen: Vec<usize> = ranked.iter().copied().take(BEST).collect();
+        chosen.extend(first_uniform(&self.networks, &ranked).filter(|trial| !chosen.contains(trial)));
+        let good: Vec<usize> = ranked[..ranked.len().div_ceil(2)].to_vec();
+        let networks: Vec<Architecture> = good.iter().map(|trial| self.networks[*trial].clone()).collect();
+        let unlike: Vec<usize> = design(&networks, UNLIKE).into_iter().map(|place| good[place]).collect();
+        chosen.extend(unlike.into_iter().filter(|trial| !chosen.contains(trial)).collect::<Vec<_>>());
+        self.log.begin(match rung {
+            1 => "middle runs of the best so far and of some that differ most",
+            _ => "full runs of the best so far and of some that differ most",
+        });
+        self.train(&chosen, steps, 0, limit)?;
+        self.log.begin(match rung {
+            1 => "middle runs of networks with the largest expected improvement",
+            _ => "full runs of networks with the largest expected improvement",
+        });
+        self.improve(rung, limit)
     }
 
-    /// Full runs of finalists; then the winner and the best uniform network with further draws.
+    /// Runs of what promises most, new networks and trials that were not trained so long, until the limit.
+    fn improve(&mut self, rung: usize, limit: f64) -> Result<()> {
+        let n = AT_ONCE[rung];
+        while self.train_mixed(rung, n, n.div_ceil(3), limit)? == n {}
+        Ok(())
+    }
+
+    /// Trains `n` networks that promise most, `sure` of them by what is expected alone; how many the limit allowed.
+    fn train_mixed(&mut self, rung: usize, n: usize, sure: usize, limit: f64) -> Result<usize> {
+        let steps = self.rungs[rung];
+        let known = self.open(steps);
+        let next = self.mixed(&known, n, sure);
+        let (old, new): (Vec<_>, Vec<_>) = next.into_iter().partition(|point| self.trial_of(point).is_some());
+        let old: Vec<usize> = old.iter().filter_map(|point| self.trial_of(point)).collect();
+        let trained = self.train(&old, steps, 0, limit)?;
+        let new = self.accepted(new);
+        Ok(trained + self.train_new(new, steps, limit)?)
+    }
+
+    /// Full runs of what is expected to be the best; then the winner and the best uniform network with further draws.
     fn finish(&mut self) -> Result<()> {
         let (steps, limit) = (self.rungs[2], self.work.budget);
-        let ranked = self.ranked(self.rungs[1]);
-        let uniform =
-            first_uniform(&self.networks, &ranked).or_else(|| first_uniform(&self.networks, &self.ranked(0)));
-        let mut finalists: Vec<usize> = ranked.iter().copied().take(FINALISTS).collect();
-        match uniform.filter(|trial| !finalists.contains(trial)) {
-            Some(trial) => finalists.push(trial),
-            None => finalists.extend(ranked.get(FINALISTS)),
-        }
-        self.log.begin("full runs of the finalists");
-        self.train(&finalists, steps, 0, limit)?;
-        // What smaller networks left goes to further finalists.
-        let dearest =
-            finalists.iter().map(|trial| self.work.cost(&self.networks[*trial], steps)).fold(0.0, f64::max);
+        let full = || self.log.done.iter().filter(|run| run.steps == steps);
+        let dearest = full().map(|run| self.work.cost(&self.networks[run.trial], steps)).fold(0.0, f64::max);
         let reserve = 2.0 * (DRAWS - 1) as f64 * dearest;
-        let others: Vec<usize> = ranked.into_iter().filter(|trial| !finalists.contains(trial)).collect();
-        self.train(&others, steps, 0, limit - reserve)?;
+        self.log.begin("full runs of the finalists");
+        while self.train_mixed(2, 1, 1, limit - reserve)? == 1 {}
         self.log.begin("full runs of the winner and the best uniform network with other draws");
         let pair = self.pair(steps);
         for draw in 1..DRAWS {
@@ -165,7 +162,7 @@ impl<'r, 'c, 's, 'e> Search<'r, 'c, 's, 'e> {
         Ok(())
     }
 
-    /// The best after full runs, and the best uniform network; of two uniform ones, both.
+    /// The best after full runs, and the best uniform network beside it; the next best where there is none.
     fn pair(&self, steps: u64) -> Vec<usize> {
         let mut full: Vec<&TimedRun> =
             self.log.done.iter().filter(|run| run.steps == steps && run.value.is_some()).collect();
@@ -174,9 +171,7 @@ impl<'r, 'c, 's, 'e> Search<'r, 'c, 's, 'e> {
         let Some(winner) = trials.first().copied() else { return Vec::new() };
         let mut others = trials.iter().copied().skip(1);
         let uniform = others.clone().find(|trial| is_uniform(&self.networks[*trial]));
-        let beaten =
-            if is_uniform(&self.networks[winner]) { others.next() } else { uniform.or(others.next()) };
-        std::iter::once(winner).chain(beaten).collect()
+        std::iter::once(winner).chain(uniform.or(others.next())).collect()
     }
 
     /// How many of some networks, from the first on, can be trained inside a limit.

@@ -2,6 +2,7 @@
 
 use super::proposals::{first_uniform, predictor};
 use super::runs::TimedRun;
+use super::stages::is_uniform;
 use super::{RUNGS, Work};
 use crate::architecture::Architecture;
 use crate::error::Result;
@@ -30,7 +31,9 @@ pub struct Timed {
     pub slopes: Vec<(String, f64)>,
     /// How well it predicts networks that are left out, after full training.
     pub check: Option<Check>,
-    /// The winner against the best uniform network.
+    /// Whether the winner has the same choices at every layer.
+    pub uniform: bool,
+    /// The winner against the best uniform network beside it.
     pub against: Option<Against>,
 }
 
@@ -76,24 +79,32 @@ impl Timed {
             models: models.into_iter().map(|(name, share)| (name.to_owned(), share)).collect(),
             slopes: learned.as_ref().map(|learned| learned.slopes(&trained)).unwrap_or_default(),
             check: learned.as_ref().map(|learned| learned.check().clone()),
+            uniform: view.winner().is_some_and(|winner| is_uniform(&networks[winner])),
             against: view.winner().and_then(|winner| against(&stored, &networks, &work, winner, &given)),
             runs: stored.iter().map(shown).collect(),
         }))
     }
 
     /// What the comparison with the best uniform network says, in words.
-    pub fn verdict(&self) -> Option<String> {
-        let Against { gain, interval, values, .. } = self.against.as_ref()?;
+    pub fn verdict(&self) -> String {
+        let itself = if self.uniform { "The winner is uniform itself. " } else { "" };
+        let Some(Against { gain, interval, values, .. }) = &self.against else {
+            return format!("{itself}No other uniform network was trained as long and as often.");
+        };
         let side = |(low, high): (f64, f64)| match () {
-            () if low > 0.0 => "is better than the best uniform network",
-            () if high < 0.0 => "is worse than the best uniform network",
-            () => "cannot be told from the best uniform network",
+            () if low > 0.0 => "is better than",
+            () if high < 0.0 => "is worse than",
+            () => "cannot be told from",
         };
         let ends = interval.map(|Interval { low, high }| (low, high));
-        let middle = ends.map_or("was trained beside the best uniform network", side);
+        let middle = ends.map_or("was trained beside", side);
+        let other = if self.uniform { "the next uniform network" } else { "the best uniform network" };
         let said =
             ends.map_or(String::new(), |(low, high)| format!(" (95 % interval {low:.4} to {high:.4})"));
-        Some(format!("The winner {middle}: by {gain:.4}{said}, over {} draws each.", values[0].len()))
+        format!(
+            "{itself}The winner {middle} {other}: by {gain:.4}{said}, over {} draws each.",
+            values[0].len()
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 //! A time as work: how many seconds a training takes, measured once.
 
-use super::{RUNGS, RUNS};
+use super::{RUNGS, RUNS, SHARES};
 use crate::architecture::{Architecture, Counter};
 use crate::cancel::CancelToken;
 use crate::error::{Error, Result};
@@ -98,7 +98,8 @@ impl Work {
         if self.rungs()[0] >= LEAST {
             return Ok(());
         }
-        let runs: f64 = RUNGS.iter().map(|part| RUNS / 3.0 * *part as f64).sum();
+        let parts = [SHARES[0], SHARES[1] - SHARES[0], 1.0 - SHARES[1]];
+        let runs: f64 = RUNGS.iter().zip(parts).map(|(part, share)| RUNS * share * *part as f64).sum();
         let full = self.fixed + self.step * (LEAST * RUNGS[0]) as f64;
         let short: f64 = RUNS * full / self.budget;
         let (given, needed) = match time {
