@@ -3,6 +3,7 @@
 Needs a release build. The cluster is on this machine; its workers run at the usual priority, since Ray lowers it otherwise.
 """
 
+import contextlib
 import os
 import sys
 import time
@@ -50,26 +51,39 @@ def units():
     ray.shutdown()
 
 
+def spent():
+    """CPU seconds of this process and of the workers that it has."""
+    total = time.process_time()
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if process.cmdline()[:1] and process.cmdline()[0].startswith("ray::"):
+                total += sum(process.cpu_times()[:2])
+    return total
+
+
 def workers():
-    """Threads against workers, interleaved."""
+    """Threads against workers, interleaved: seconds, and CPU seconds of all that compute."""
     options = dict(space=SPACE, proxy="snip[batch=4]", searcher="random[batch=400]", budget=400, seeds=1)
     rows = {}
     for _ in range(3):
         for count in (1, 2, 4):
             if count <= 2:
-                seconds, *_, study = timed(**options, threads=count)
-                rows.setdefault(f"{count} threads", []).append(seconds)
+                seconds, cpu, _, study = timed(**options, threads=count)
+                rows.setdefault(f"{count} threads", []).append((seconds, cpu))
             joined(count)
             executor = ft.ray.Executor()
             warm = dict(options, budget=8 * count, searcher=f"random[batch={8 * count}]", seed=1)
             ft.search(executor=executor, **warm)
-            seconds, cpu, *_, there = timed(**options, executor=executor)
+            before = spent()
+            seconds, driver, _, there = timed(**options, executor=executor)
+            cpu = spent() - before
             assert there.hash == study.hash
-            rows.setdefault(f"{count} workers", []).append(seconds)
-            rows.setdefault(f"{count} workers: driver's CPU", []).append(cpu)
+            rows.setdefault(f"{count} workers", []).append((seconds, cpu))
+            rows.setdefault(f"{count} workers, driver alone", []).append((seconds, driver))
             ray.shutdown()
     for name, found in rows.items():
-        print(f"{name}: {sorted(found)[1]:.2f} s of {[round(value, 2) for value in found]}", flush=True)
+        wall, cpu = (sorted(values)[1] for values in zip(*found))
+        print(f"{name}: {wall:.1f} s, {cpu:.1f} s of CPU; all: {[(round(a, 1), round(b, 1)) for a, b in found]}", flush=True)
 
 
 def million():

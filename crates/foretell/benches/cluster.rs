@@ -70,6 +70,7 @@ struct Simulation<'s> {
     queued: HashMap<u64, Event>,
     workers: Vec<Worker>,
     idle: Vec<usize>,
+    alive: usize,
     waiting: VecDeque<(f64, u64)>,
     units: HashMap<u64, Unit>,
     cost: Cost,
@@ -93,6 +94,7 @@ impl<'s> Simulation<'s> {
             queued: HashMap::new(),
             workers: vec![Worker { alive: true, ..Worker::default() }; study.workers],
             idle: (0..study.workers).rev().collect(),
+            alive: study.workers,
             waiting: VecDeque::new(),
             units: HashMap::new(),
             cost: Cost::default(),
@@ -200,6 +202,7 @@ impl<'s> Simulation<'s> {
             }
             Event::Back { worker } if !self.workers[worker].alive => {
                 self.workers[worker].alive = true;
+                self.alive += 1;
                 self.idle.push(worker);
             }
             Event::Back { .. } => {}
@@ -211,6 +214,7 @@ impl<'s> Simulation<'s> {
             return;
         }
         self.losses += 1;
+        self.alive -= 1;
         let own = &mut self.workers[worker];
         (own.alive, own.life) = (false, own.life + 1);
         if let Some((number, since)) = own.unit.take() {
@@ -222,7 +226,7 @@ impl<'s> Simulation<'s> {
     }
 
     fn hand_out(&mut self, desk: &mut Desk, seconds: &[f64], now: f64) {
-        let slots = self.workers.iter().filter(|worker| worker.alive).count();
+        let slots = self.alive;
         loop {
             self.number += 1;
             let at = self.driver.max(now);
@@ -249,8 +253,8 @@ impl<'s> Simulation<'s> {
 
 fn main() {
     let given: Vec<f64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
-    let per_unit = given.first().copied().unwrap_or(3.0) / 1e3;
-    let per_candidate = given.get(1).copied().unwrap_or(0.1) / 1e3;
+    let per_unit = given.first().copied().unwrap_or(1.13) / 1e3;
+    let per_candidate = given.get(1).copied().unwrap_or(0.03) / 1e3;
     println!("driver: {:.2} ms per unit, {:.3} ms per candidate\n", 1e3 * per_unit, 1e3 * per_candidate);
     println!(
         "| workers | candidates | generation | seconds each | failures | hours | workers busy with kept work | lost work | driver busy |"

@@ -219,8 +219,8 @@ impl Desk {
     }
 
     /// Units that hang and are no longer waited for; their candidates are handed out again.
-    pub fn hanging(&mut self, now: f64) -> Result<Vec<u64>> {
-        let last = self.last;
+    pub fn hanging(&mut self, now: f64) -> Result<(Vec<u64>, Lost)> {
+        let (last, before) = (self.last, self.again.len());
         let hangs = |flight: &Flight| {
             let since = flight.overtaken.unwrap_or(flight.at.max(last));
             now - since > self.limits.hang(flight.predicted)
@@ -247,7 +247,7 @@ impl Desk {
             // The others may have waited for these.
             self.last = now;
         }
-        Ok(numbers)
+        Ok((numbers, Lost { candidates: self.again.len() - before }))
     }
 }
 
@@ -317,20 +317,21 @@ mod tests {
         (0..4).for_each(|number| drop(desk.hand_out(number, 2, &known(1.0), 0.0)));
         let mut cost = known(1.0);
         desk.came_back(1, 4.0, &mut cost, 9.0);
-        assert!(desk.hanging(18.0).unwrap().is_empty());
+        assert!(desk.hanging(18.0).unwrap().0.is_empty());
         desk.came_back(2, 4.0, &mut cost, 18.0);
-        assert_eq!(desk.hanging(19.5).unwrap(), [0], "overtaken at 9");
-        assert!(desk.hanging(28.0).unwrap().is_empty());
-        assert_eq!(desk.hanging(30.0).unwrap(), [3], "nothing came back for ten seconds");
+        let (numbers, lost) = desk.hanging(19.5).unwrap();
+        assert_eq!((numbers.as_slice(), lost.candidates), ([0].as_slice(), 4), "overtaken at 9");
+        assert!(desk.hanging(28.0).unwrap().0.is_empty());
+        assert_eq!(desk.hanging(30.0).unwrap().0, [3], "nothing came back for ten seconds");
     }
 
     #[test]
     fn a_candidate_that_hangs_twice_alone_ends_the_run() {
         let mut desk = desk(1);
         desk.hand_out(0, 1, &Cost::default(), 0.0).unwrap();
-        assert_eq!(desk.hanging(11.0).unwrap(), [0]);
+        assert_eq!(desk.hanging(11.0).unwrap().0, [0]);
         desk.hand_out(1, 1, &Cost::default(), 11.0).unwrap();
-        assert!(desk.hanging(20.0).unwrap().is_empty());
+        assert!(desk.hanging(20.0).unwrap().0.is_empty());
         assert!(desk.hanging(22.0).unwrap_err().to_string().contains("not done after 10 seconds"));
     }
 }

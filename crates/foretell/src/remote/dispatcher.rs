@@ -296,9 +296,12 @@ impl Going<'_> {
     }
 
     fn look_for_hanging(&mut self) -> Result<()> {
-        let hanging = self.desk.hanging(self.own.now())?;
+        let (hanging, lost) = self.desk.hanging(self.own.now())?;
         if !hanging.is_empty() {
-            self.own.count(|status| status.hung += hanging.len() as u64);
+            self.own.count(|status| {
+                (status.hung, status.repeated) =
+                    (status.hung + hanging.len() as u64, status.repeated + lost.candidates as u64);
+            });
             self.own.say(format!("{} units hang and are tried elsewhere", hanging.len()));
             self.dropped.extend(hanging);
         }
