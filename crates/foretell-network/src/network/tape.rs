@@ -32,7 +32,7 @@ struct Step<S> {
 }
 
 /// Reads the gradient of a layer's value and the buffer the layer kept.
-type Backward<S> = dyn FnOnce(&mut Reverse<'_, S>, &[S], &[S]);
+type Backward<S> = dyn Fn(&mut Reverse<'_, S>, &[S], &[S]);
 
 /// A forward pass in progress or done.
 pub struct Tape<'w, S> {
@@ -128,6 +128,8 @@ pub struct Reverse<'t, S> {
     pub weight_gradients: Option<WeightGradients<'t, S>>,
     /// Memory shared by all passes of a worker.
     pub space: &'t mut Workspace<S>,
+    /// Whether the tape runs backward again.
+    again: bool,
 }
 
 /// Gradients of values, each with its shape; empty where nothing is known yet.
@@ -306,8 +308,8 @@ impl<'w, S: Scalar> Tape<'w, S> {
     }
 
     /// Records what to do with the gradient of `value`, which was just computed.
-    pub fn push(&mut self, value: Value, step: impl FnOnce(&mut Reverse<'_, S>, &[S]) + 'static) {
-        self.push_with(value, Vec::new(), |back, dy, _| step(back, dy));
+    pub fn push(&mut self, value: Value, step: impl Fn(&mut Reverse<'_, S>, &[S]) + 'static) {
+        self.push_with(value, Vec::new(), move |back, dy, _| step(back, dy));
     }
 
     /// [`push`](Self::push) of a layer that keeps a buffer of the workspace until then.
@@ -315,7 +317,7 @@ impl<'w, S: Scalar> Tape<'w, S> {
         &mut self,
         value: Value,
         kept: Vec<S>,
-        step: impl FnOnce(&mut Reverse<'_, S>, &[S], &[S]) + 'static,
+        step: impl Fn(&mut Reverse<'_, S>, &[S], &[S]) + 'static,
     ) {
         if self.record {
             self.steps.push(Step { value, kept, run: Box::new(step) });
@@ -337,19 +339,35 @@ impl<'w, S: Scalar> Tape<'w, S> {
     /// Runs backward from the given gradients of values and overwrites the gradients of weights; `seen` is told the
     /// finished gradient of each marked value.
     pub fn backward(
-        self,
+        mut self,
         seeds: Vec<(Value, Vec<S>)>,
         weight_gradients: Option<&mut Weights<S>>,
         seen: &mut dyn FnMut(Mark, Mat<'_, S>),
+    ) {
+        self.reverse(seeds, weight_gradients, seen, false);
+    }
+
+    /// The same for gradients of weights alone; the tape can run backward again.
+    pub fn backward_again(&mut self, seeds: Vec<(Value, Vec<S>)>, weight_gradients: &mut Weights<S>) {
+        self.reverse(seeds, Some(weight_gradients), &mut |_, _| {}, true);
+    }
+
+    fn reverse(
+        &mut self,
+        seeds: Vec<(Value, Vec<S>)>,
+        weight_gradients: Option<&mut Weights<S>>,
+        seen: &mut dyn FnMut(Mark, Mat<'_, S>),
+        again: bool,
     ) {
         let empty = |matrix: &Matrix<S>| Matrix { data: Vec::new(), rows: matrix.rows, cols: matrix.cols };
         let gradients = Gradients(self.values.0.iter().map(empty).collect());
         let mut back = Reverse {
             weights: self.weights,
-            values: self.values,
+            values: Values(std::mem::take(&mut self.values.0)),
             gradients,
             weight_gradients: weight_gradients.map(WeightGradients::new),
             space: self.space,
+            again,
         };
         for (value, seed) in seeds {
             back.gradients.add(value, seed, back.space);
@@ -359,19 +377,22 @@ impl<'w, S: Scalar> Tape<'w, S> {
                 seen(*mark, Mat::new(&gradient.data, gradient.rows, gradient.cols));
             }
         };
-        for Step { value, kept, run } in self.steps.into_iter().rev() {
+        for step in self.steps.iter_mut().rev() {
             checkpoint();
-            let slot = &mut back.gradients.0[value.0];
+            let slot = &mut back.gradients.0[step.value.0];
             let (rows, cols) = (slot.rows, slot.cols);
             let gradient = Matrix { data: std::mem::take(&mut slot.data), rows, cols };
             // Nothing that was asked for depends on it.
             if !gradient.data.is_empty() {
-                tell(value, &gradient);
-                run(&mut back, &gradient.data, &kept);
+                tell(step.value, &gradient);
+                (step.run)(&mut back, &gradient.data, &step.kept);
             }
+            back.space.give(gradient.data);
             // Layers before this one never look at what it computed.
-            let value = std::mem::take(&mut back.values.0[value.0].data);
-            back.space.give_all([kept, gradient.data, value]);
+            if !again {
+                back.space.give(std::mem::take(&mut step.kept));
+                back.release(step.value);
+            }
         }
         for (i, gradient) in back.gradients.0.iter().enumerate().filter(|(_, g)| !g.data.is_empty()) {
             tell(Value(i), gradient);
@@ -379,7 +400,11 @@ impl<'w, S: Scalar> Tape<'w, S> {
         if let Some(gradients) = back.weight_gradients {
             gradients.finish();
         }
-        back.space.give_all(back.values.0.into_iter().chain(back.gradients.0).map(|matrix| matrix.data));
+        back.space.give_all(back.gradients.0.into_iter().map(|matrix| matrix.data));
+        match again {
+            true => self.values = back.values,
+            false => back.space.give_all(back.values.0.into_iter().map(|matrix| matrix.data)),
+        }
     }
 
     /// Gives all memory back without a backward pass.
@@ -390,9 +415,11 @@ impl<'w, S: Scalar> Tape<'w, S> {
 }
 
 impl<S: Scalar> Reverse<'_, S> {
-    /// Gives a value's memory back before the end: nothing reads it any more.
+    /// Gives a value's memory back before the end: nothing reads it any more, unless the tape runs backward again.
     pub fn release(&mut self, value: Value) {
-        self.space.give(std::mem::take(&mut self.values.0[value.0].data));
+        if !self.again {
+            self.space.give(std::mem::take(&mut self.values.0[value.0].data));
+        }
     }
 
     /// Adds to the gradient of a whole tensor, if weight gradients are wanted.

@@ -185,30 +185,25 @@ pub(super) fn trace<S: Scalar>(
         }
     };
     let mut found: Vec<Vec<f64>> = Vec::new();
+    let mut gradients = Weights { layout: weights.layout.clone(), data: space.take(weights.layout.len()) };
+    let mut tape = prepared(setting, pass, weights, space, true);
+    let output = forward(setting.architecture, &fed, &mut tape);
+    let value = if trace.logits { outputs(setting.architecture, output, &mut tape) } else { output.features };
+    let (rows, cols) = tape.shape(value);
     for probe in 0.. {
-        let mut gradients =
-            Weights { layout: weights.layout.clone(), data: space.take(weights.layout.len()) };
-        let mut tape = prepared(setting, pass, weights, space, true);
-        let output = forward(setting.architecture, &fed, &mut tape);
-        let value =
-            if trace.logits { outputs(setting.architecture, output, &mut tape) } else { output.features };
-        let (rows, cols) = tape.shape(value);
-        let Some(seed) = next(probe, rows, cols) else {
-            tape.close();
-            space.give(gradients.data);
-            break;
-        };
+        let Some(seed) = next(probe, rows, cols) else { break };
         let mut buffer = tape.space.take(seed.len());
         buffer.iter_mut().zip(&seed).for_each(|(b, s)| *b = S::from_f64(*s));
-        tape.backward(vec![(value, buffer)], Some(&mut gradients), &mut |_, _| {});
+        tape.backward_again(vec![(value, buffer)], &mut gradients);
         let squares =
             weights.layout.tensors().map(|(param, _)| S::sum_of_squares(gradients.get(param)).to_f64());
         match found.last_mut() {
             Some(total) if trace.probes.is_none() => total.iter_mut().zip(squares).for_each(|(t, s)| *t += s),
             _ => found.push(squares.collect()),
         }
-        space.give(gradients.data);
     }
+    tape.close();
+    space.give(gradients.data);
     Ok(found)
 }
 

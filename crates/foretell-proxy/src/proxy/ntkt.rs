@@ -8,7 +8,7 @@
 //! is the trace; eight draws are averaged and their standard error is given. `exact=true` takes every coordinate in turn.
 //!
 //! - Paper: *ETAS* eq. 12 and 13.
-//! - Direction: higher is better. Cost: eight forward and backward passes.
+//! - Direction: higher is better. Cost: one forward and eight backward passes.
 //! - Departures from the paper: eq. 12 by default, which is the trace of the matrix its theorem is about; eq. 13 drops
 //!   the products of different tokens. The trace is estimated by eight random projections. Batch and inputs are not printed:
 //!   16 texts of random tokens, 8 images of noise. w: word table and matrices; no biases, norms, heads. Features are those

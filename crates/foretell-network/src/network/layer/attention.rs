@@ -38,7 +38,7 @@ impl<S: Scalar> Tape<'_, S> {
         let probs = self.put(probs, batch * layer.heads * tokens, tokens);
         self.mark(Mark::Attention(block as u32), probs);
         self.push_with(y, factors, move |back, dy, factors| {
-            let Reverse { weights, values, gradients, weight_gradients, space } = back;
+            let Reverse { weights, values, gradients, weight_gradients, space, .. } = back;
             let mut dqkv = space.take(rows * cols);
             for sample in 0..batch {
                 let x = split(values.get(qkv).block((sample * tokens, tokens), (0, cols)), wide, narrow);

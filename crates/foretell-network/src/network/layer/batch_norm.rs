@@ -17,7 +17,7 @@ impl<S: Scalar> Tape<'_, S> {
         layer.forward(self.data(x), &statistics, &mut y);
         let y = self.put(y, rows, cols);
         self.push(y, move |back, dy| {
-            let Reverse { weights, values, gradients, weight_gradients, space } = back;
+            let Reverse { weights, values, gradients, weight_gradients, space, .. } = back;
             let layer = BatchNorm { gain: weights.get(gain), bias: weights.get(bias), positions: 1, eps };
             let (mut dx, mut dg, mut db) = (space.take(rows * cols), space.zeros(cols), space.zeros(cols));
             layer.backward(values.data(x), &statistics, dy, Some(&mut dx), Some((&mut dg, &mut db)));

@@ -24,7 +24,7 @@ impl<S: Scalar> Tape<'_, S> {
         self.mark(Mark::Input(weight), x);
         self.mark(Mark::Output(weight), y);
         self.push(y, move |back, dy| {
-            let Reverse { weights, values, gradients, weight_gradients, space } = back;
+            let Reverse { weights, values, gradients, weight_gradients, space, .. } = back;
             let mut dx = space.take(batch * image);
             for (sample, dx) in dx.chunks_exact_mut(image).enumerate() {
                 let x = &values.data(x)[sample * image..][..image];

@@ -33,7 +33,7 @@ impl<S: Scalar> Tape<'_, S> {
         self.mark(Mark::Input(weight), x);
         self.mark(Mark::Output(weight), y);
         self.push(y, move |back, dy| {
-            let Reverse { weights, values, gradients, weight_gradients, space } = back;
+            let Reverse { weights, values, gradients, weight_gradients, space, .. } = back;
             let layer = Linear { weight: oriented(weights, weight), bias: None };
             let (x_value, dy) = (values.get(x), Mat::new(dy, rows, cols));
             let input = Some(gradients.slot(x, space));

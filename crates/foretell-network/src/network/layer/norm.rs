@@ -20,7 +20,7 @@ impl<S: Scalar> Tape<'_, S> {
         let y = self.put(y, rows, cols);
         self.mark(Mark::Normed(gain), y);
         self.push_with(y, stats, move |back, dy, stats| {
-            let Reverse { weights, values, gradients, weight_gradients, space } = back;
+            let Reverse { weights, values, gradients, weight_gradients, space, .. } = back;
             let layer = LayerNorm { gain: weights.get(gain), bias: weights.get(bias), eps };
             let (mut dg, mut db) = (space.zeros(cols), space.zeros(cols));
             let input = Some(gradients.slot(x, space));

@@ -18,7 +18,7 @@ impl<S: Scalar> Tape<'_, S> {
         let y = self.put(y, rows, cols);
         self.mark(Mark::Normed(gain), y);
         self.push_with(y, inverse, move |back, dy, inverse| {
-            let Reverse { weights, values, gradients, weight_gradients, space } = back;
+            let Reverse { weights, values, gradients, weight_gradients, space, .. } = back;
             let layer = RmsNorm { gain: weights.get(gain), eps };
             let (dx, dgain) =
                 (Some(gradients.slot(x, space)), weight_gradients.as_mut().map(|w| w.get_mut(gain)));

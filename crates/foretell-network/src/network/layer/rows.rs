@@ -17,7 +17,7 @@ impl<S: Scalar> Tape<'_, S> {
         let y = self.put(y, rows, cols);
         self.push(y, move |back, dy| {
             if let Some(into) = &mut back.weight_gradients {
-                let into = &mut into.get_mut(table)[used];
+                let into = &mut into.get_mut(table)[used.clone()];
                 dy.chunks_exact(sample).for_each(|from| S::accumulate(from, into));
             }
             back.gradients.add_copy(x, dy, back.space);

@@ -34,12 +34,12 @@ impl<S: Scalar> Tape<'_, S> {
         }
         let y = self.put(y, rows, cols);
         self.push(y, move |back, dy| {
-            for (part, places) in parts {
+            for (part, places) in &parts {
                 let mut dx = back.space.take(places.len() * cols);
                 for (to, place) in dx.chunks_exact_mut(cols).zip(places) {
                     to.copy_from_slice(&dy[place * cols..][..cols]);
                 }
-                back.gradients.add(part, dx, back.space);
+                back.gradients.add(*part, dx, back.space);
             }
         });
         y

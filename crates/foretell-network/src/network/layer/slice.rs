@@ -36,7 +36,7 @@ impl<S: Scalar> Tape<'_, S> {
             if store == Store::Write {
                 slot.scale(0.0);
             }
-            S::accumulate(dy, &mut slot.data_mut()[inside]);
+            S::accumulate(dy, &mut slot.data_mut()[inside.clone()]);
         });
         y
     }
@@ -57,7 +57,7 @@ impl<S: Scalar> Tape<'_, S> {
         let parts = parts.to_vec();
         self.push(y, move |back, dy| {
             let mut rest = dy;
-            for part in parts {
+            for part in parts.iter().copied() {
                 let (from, after) = rest.split_at(back.values.data(part).len());
                 back.gradients.add_copy(part, from, back.space);
                 rest = after;

@@ -20,7 +20,7 @@ impl<S: Scalar> Tape<'_, S> {
         self.mark(Mark::Input(weight), x);
         self.mark(Mark::Output(weight), y);
         self.push(y, move |back, dy| {
-            let Reverse { weights, values, gradients, weight_gradients, space } = back;
+            let Reverse { weights, values, gradients, weight_gradients, space, .. } = back;
             let mut dx = space.take(rows * cols);
             let samples = values.data(x).chunks_exact(tokens * cols).zip(dy.chunks_exact(tokens * cols));
             for (dx, (x, dy)) in dx.chunks_exact_mut(tokens * cols).zip(samples) {

@@ -60,7 +60,7 @@ impl<S: Scalar> Tape<'_, S> {
         layer.forward(self.get(x), MatMut::new(&mut y, rows, cols), Store::Write);
         let y = self.put(y, rows, cols);
         self.push(y, move |back, dy| {
-            let Reverse { weights, values, gradients, weight_gradients, space } = back;
+            let Reverse { weights, values, gradients, weight_gradients, space, .. } = back;
             let layer = Linear { weight: part.view(weights.matrix(weight)), bias: None };
             let (x_value, dy) = (values.get(x), Mat::new(dy, rows, cols));
             let input = Some(gradients.slot(x, space));
