@@ -1,5 +1,6 @@
 """The same study by threads, processes and Dask; what happens to workers is in test_ray.py."""
 
+import contextlib
 import faulthandler
 import os
 import signal
@@ -154,8 +155,11 @@ def test_a_second_driver_is_named_within_seconds(tiny, tmp_path):
         "executor=ft.executors.Futures(P(1)))"
     )
     first = subprocess.Popen([sys.executable, "-c", script], cwd=os.path.dirname(__file__))
-    while not ((tmp_path / "s.db").exists() and ft.studies(tmp_path / "s.db")):
+    found = []
+    while not found and first.poll() is None:
         time.sleep(0.05)
+        with contextlib.suppress(errors.ReadError, errors.StoreError):  # It may be half made.
+            found = ft.studies(tmp_path / "s.db")
     start = time.monotonic()
     with ThreadPoolExecutor(1) as pool, pytest.raises(errors.BusyError, match=f"being written by process {first.pid}"):
         options = dict(proxy=slow, searcher="random", budget=20, store=tmp_path / "s.db")
