@@ -67,7 +67,7 @@ fn a_command_is_told_how_long_to_train() {
 fn what_a_timed_search_cannot_do_is_named() {
     let folder = folder();
     folder.fails("search --time 3x", 2, "30m, 2h or 90s");
-    folder.fails("search --time 5m --on nowhere.txt", 2, "nowhere.txt is not there");
+    folder.fails("search --time 5m --on nowhere.txt", 2, "nowhere.txt: is not there");
     folder.fails("search --time 200steps --space tiny.toml --on text.txt", 2, "too short for 43 runs");
     folder.fails("search --time 5m --space tiny.toml --on text.txt --max-params 10", 4, "nothing in space");
     folder.fails("search --time 5m --algorithm dp", 2, "--algorithm");

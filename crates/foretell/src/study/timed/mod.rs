@@ -6,7 +6,7 @@
 //! 1. 2/21 of the work, full/9 steps each: the optimum of a prior score, uniform networks, networks that cover the space
 //! 2. 3/21, full/3 steps: the best of these, some that differ most, then what a predictor fitted to all runs so far expects to
 //!    improve after full training, by small changes of what promises most
-//! 3. 9/21, full steps: the same
+//! 3. 9/21, full steps: uniform networks of all depths first, then the same
 //! 4. the last third, full steps: what is expected to be the best; then the winner and the best uniform network twice more,
 //!    with other draws
 //! ```

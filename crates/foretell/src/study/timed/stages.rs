@@ -20,10 +20,9 @@ use std::vec::IntoIter;
 const OPTIMA: usize = 3;
 /// One in so many short runs is one of a uniform network.
 const UNIFORM: usize = 3;
-/// Networks that go on to longer runs since they are the best, and since they differ most from each other: only what is trained
-/// for long shows whether curves cross.
-const BEST: usize = 4;
-const UNLIKE: usize = 3;
+/// Networks that go on to middle and full runs since they are the best, and since they differ most from each other.
+const BEST: [usize; 2] = [4, 2];
+const UNLIKE: usize = 2;
 /// Networks that are proposed at once: of short, middle and full runs.
 const AT_ONCE: [usize; 3] = [6, 3, 2];
 /// Draws with which the winner and the best uniform network are trained.
@@ -41,6 +40,8 @@ pub(super) struct Search<'r, 'c, 's, 'e> {
     /// The networks, by trial.
     pub(super) networks: Vec<Architecture>,
     failed: u64,
+    /// Uniform networks that the search began with, about as large as limits allow and of all depths.
+    starts: Vec<usize>,
     pub(super) log: Log<'r>,
     /// The predictor that was fitted to so many runs.
     pub(super) fitted: RefCell<(usize, Option<Rc<Predictor>>)>,
@@ -68,6 +69,7 @@ impl<'r, 'c, 's, 'e> Search<'r, 'c, 's, 'e> {
             runs,
             networks: Vec::new(),
             failed: 0,
+            starts: Vec::new(),
             log: Log::new(watch, work.budget),
             fitted: RefCell::default(),
             round: 0,
@@ -96,6 +98,7 @@ impl<'r, 'c, 's, 'e> Search<'r, 'c, 's, 'e> {
         let uniform = self.some_uniform(all / UNIFORM);
         self.log.begin("short runs of the best by the prior score and of uniform networks");
         self.train_new([optima, uniform].concat(), steps, limit)?;
+        self.starts = (0..self.networks.len()).filter(|trial| is_uniform(&self.networks[*trial])).collect();
         let pool = self.pool(false);
         let places = design(&pool, all.saturating_sub(self.networks.len()));
         let cover = self.accepted(places.into_iter().map(|place| pool[place].clone()).collect());
@@ -105,19 +108,26 @@ impl<'r, 'c, 's, 'e> Search<'r, 'c, 's, 'e> {
         self.improve(0, limit)
     }
 
-    /// Longer runs: the best so far and some that differ most, then what promises most after full ones.
+    /// Longer runs: the best so far and some that differ most, then what promises most after full ones. Full runs begin with
+    /// uniform networks of all depths, whatever shorter ones say: only they show whether curves cross.
     fn lengthen(&mut self, rung: usize) -> Result<()> {
         let (steps, limit) = (self.rungs[rung], self.work.budget * SHARES[rung]);
         let ranked = self.ranked(self.rungs[rung - 1]);
-        let mut chosen: Vec<usize> = ranked.iter().copied().take(BEST).collect();
-        chosen.extend(first_uniform(&self.networks, &ranked).filter(|trial| !chosen.contains(trial)));
         let good: Vec<usize> = ranked[..ranked.len().div_ceil(2)].to_vec();
         let networks: Vec<Architecture> = good.iter().map(|trial| self.networks[*trial].clone()).collect();
-        let unlike: Vec<usize> = design(&networks, UNLIKE).into_iter().map(|place| good[place]).collect();
-        chosen.extend(unlike.into_iter().filter(|trial| !chosen.contains(trial)).collect::<Vec<_>>());
+        let unlike = design(&networks, UNLIKE).into_iter().map(|place| good[place]);
+        let first = if rung == 2 { self.starts.clone() } else { Vec::new() };
+        let best = ranked.iter().copied().take(BEST[rung - 1]);
+        let all = first.into_iter().chain(best).chain(first_uniform(&self.networks, &ranked)).chain(unlike);
+        let mut chosen: Vec<usize> = Vec::new();
+        all.for_each(|trial| {
+            if !chosen.contains(&trial) {
+                chosen.push(trial);
+            }
+        });
         self.log.begin(match rung {
             1 => "middle runs of the best so far and of some that differ most",
-            _ => "full runs of the best so far and of some that differ most",
+            _ => "full runs of uniform networks of all depths and of the best so far",
         });
         self.train(&chosen, steps, 0, limit)?;
         self.log.begin(match rung {
