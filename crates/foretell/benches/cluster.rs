@@ -145,8 +145,8 @@ impl<'s> Simulation<'s> {
 
     fn generation(&mut self, size: usize, begin: f64) -> f64 {
         let mean = self.study.seconds;
-        // A third of the candidates take more than twice as long as the median.
-        let drawn = LogNormal::new((mean.ln()) - 0.32, 0.8).expect("a distribution");
+        // One candidate in six takes more than 1.6 times the median, one in ten thousand more than six times.
+        let drawn = LogNormal::new(mean.ln() - 0.125, 0.5).expect("a distribution");
         let seconds: Vec<f64> = (0..size).map(|_| drawn.sample(&mut self.rng)).collect();
         let mut desk = Desk::new(vec![1.0; size], Limits::default(), begin);
         let mut now = begin;
