@@ -55,7 +55,7 @@ fn cases() -> Vec<Case> {
                     div_val = 1\n[choices]\nn_layer = { from = 1, to = 6 }\nd_model = { from = 8, to = 40, step = 4 }\n\
                     n_head = [1, 2, 4]\nd_inner = { from = 8, to = 128, step = 8 }",
             params: 16_000,
-            steps: 144,
+            steps: 400,
             recipe: recipe(8, 64, 6e-3),
             data: text(),
         },
@@ -65,7 +65,7 @@ fn cases() -> Vec<Case> {
                     hidden_size = { from = 8, to = 40, step = 4 }\nnum_layers = [1, 2, 3, 4, 5, 6]\nnum_heads = [1, 2, 4]\n\
                     ffn_dim = { from = 8, to = 128, step = 8 }",
             params: 16_000,
-            steps: 144,
+            steps: 400,
             recipe: Recipe { masked: 0.2, ..recipe(16, 32, 4e-3) },
             data: text(),
         },
@@ -75,8 +75,8 @@ fn cases() -> Vec<Case> {
                     [choices]\nembed_dim = { from = 8, to = 40, step = 4 }\ndepth = [1, 2, 3, 4, 5, 6]\nnum_heads = [1, 2, 4]\n\
                     mlp_ratio = [0.5, 1.0, 2.0, 3.0, 4.0]",
             params: 16_000,
-            steps: 144,
-            recipe: Recipe { augment: false, ..recipe(24, 64, 5e-3) },
+            steps: 400,
+            recipe: Recipe { augment: false, ..recipe(24, 64, 3e-3) },
             data: Data::pictures(0).expect("it is drawn"),
         },
     ]

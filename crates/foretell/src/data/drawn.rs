@@ -33,7 +33,7 @@ fn picture(class: u32, rng: &mut Rng) -> Vec<u8> {
     let size = rng.random_range(3.0..5.0);
     let thin = size / 2.8;
     let [ground, figure] = [rng.random_range(40.0..215.0), rng.random_range(-60.0f64..60.0)];
-    let contrast = figure + 40.0 * figure.signum();
+    let contrast = figure + 60.0 * figure.signum();
     let inside = |dx: f64, dy: f64| {
         let near = dx.abs() <= size && dy.abs() <= size;
         let far = (dx * dx + dy * dy).sqrt();
@@ -53,7 +53,7 @@ fn picture(class: u32, rng: &mut Rng) -> Vec<u8> {
         for column in 0..SIDE {
             let (dx, dy) = (column as f64 - x, row as f64 - y);
             let value = ground + if inside(dx, dy) { contrast } else { 0.0 };
-            let noise: f64 = rng.random_range(-35.0..35.0);
+            let noise: f64 = rng.random_range(-20.0..20.0);
             pixels.push((value + noise).clamp(0.0, 255.0) as u8);
         }
     }
