@@ -77,8 +77,8 @@ pub struct Search {
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub shard: Option<Shard>,
     /// Score candidates on a Ray cluster: HOST:PORT, ray://HOST:PORT, auto for the cluster that this machine belongs to, or
-    /// local. The study and its hash are the same as on this machine alone. Needs the Python package of the same release, and
-    /// Ray: pip install 'foretell[ray]'.
+    /// local. The study and its hash are the same as on this machine alone. Needs the Python package of the same release with
+    /// its extra for Ray; see docs/scale.md.
     #[arg(long, value_name = "ADDRESS", conflicts_with = "dry_run")]
     pub on_ray: Option<String>,
     /// Check everything and print what would be done; change nothing.
