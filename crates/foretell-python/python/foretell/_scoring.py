@@ -17,6 +17,21 @@ if TYPE_CHECKING:
     from foretell._types import ArchitectureLike, ArchitectureList, Path, ProxyLike
     from foretell.executors import Executor
 
+    class Options(TypedDict, total=False):
+        """What scoring architectures takes; the defaults are those of :func:`_score_architectures`."""
+
+        proxies: str | Sequence[ProxyLike]
+        seed: int
+        seeds: int
+        precision: Literal["f32", "f64"]
+        weights: Path
+        inputs: Path | None
+        cache: Path | None
+        terms: bool
+        threads: int | None
+        executor: Executor | None
+        progress: bool | Callable[[int, int], object] | None
+
 
 def requested(proxy: ProxyLike) -> tuple[str, Callable[[Architecture], float] | None]:
     """How a proxy is asked for, and the function behind it."""
@@ -58,21 +73,6 @@ def _scoring(
 
 
 if TYPE_CHECKING:
-
-    class Options(TypedDict, total=False):
-        """What scoring architectures takes; the defaults are those of :func:`_score_architectures`."""
-
-        proxies: str | Sequence[ProxyLike]
-        seed: int
-        seeds: int
-        precision: Literal["f32", "f64"]
-        weights: Path
-        inputs: Path | None
-        cache: Path | None
-        terms: bool
-        threads: int | None
-        executor: Executor | None
-        progress: bool | Callable[[int, int], object] | None
 
     @overload
     def score(architecture: ArchitectureLike, **options: Unpack[Options]) -> Scores: ...

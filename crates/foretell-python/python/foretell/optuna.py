@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from foretell import _native
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
