@@ -28,9 +28,9 @@ const STEPS: [Step; 5] = [Step::Value, Step::Exchange, Step::Together, Step::Swa
 
 impl Search<'_, '_, '_, '_> {
     /// Uniform networks, at most so many: the best by the prior score, and of the others those that differ most.
-    pub(super) fn some_uniform(&mut self, most: usize) -> Vec<Architecture> {
+    pub(super) fn some_uniform(&self, most: usize) -> Vec<Architecture> {
         let all = self.context.uniform();
-        let kept = match all.len() > most {
+        match all.len() > most {
             true => {
                 let places = design(&all[1..], most.saturating_sub(1));
                 std::iter::once(0)
@@ -39,14 +39,19 @@ impl Search<'_, '_, '_, '_> {
                     .collect()
             }
             false => all,
-        };
-        self.accepted(kept)
+        }
     }
 
-    /// Those of some networks that are inside all limits and new; they are not new again.
-    pub(super) fn accepted(&mut self, mut networks: Vec<Architecture>) -> Vec<Architecture> {
-        networks.retain(|network| self.context.accept(network));
-        networks
+    /// Those of some networks, from the first on, that can be trained inside a limit, are inside all others and new; they are
+    /// not new again. What cannot be trained now may be proposed later.
+    pub(super) fn accepted(
+        &mut self,
+        networks: Vec<Architecture>,
+        steps: u64,
+        limit: f64,
+    ) -> Vec<Architecture> {
+        let count = self.affordable(networks.iter(), steps, limit);
+        networks.into_iter().take(count).filter(|network| self.context.accept(network)).collect()
     }
 
     /// A generator for the next proposals.

@@ -96,12 +96,14 @@ impl<'r, 'c, 's, 'e> Search<'r, 'c, 's, 'e> {
         // A score that takes passes has no exact optimum, which is no reason to stop.
         self.context.refusal = None;
         let uniform = self.some_uniform(all / UNIFORM);
+        let uniform = self.accepted(uniform, steps, limit);
         self.log.begin("short runs of the best by the prior score and of uniform networks");
         self.train_new([optima, uniform].concat(), steps, limit)?;
         self.starts = (0..self.networks.len()).filter(|trial| is_uniform(&self.networks[*trial])).collect();
         let pool = self.pool(false);
         let places = design(&pool, all.saturating_sub(self.networks.len()));
-        let cover = self.accepted(places.into_iter().map(|place| pool[place].clone()).collect());
+        let cover = places.into_iter().map(|place| pool[place].clone()).collect();
+        let cover = self.accepted(cover, steps, limit);
         self.log.begin("short runs of networks that cover the space");
         self.train_new(cover, steps, limit)?;
         self.log.begin("short runs of networks with the largest expected improvement");
@@ -152,7 +154,7 @@ impl<'r, 'c, 's, 'e> Search<'r, 'c, 's, 'e> {
         let (old, new): (Vec<_>, Vec<_>) = next.into_iter().partition(|point| self.trial_of(point).is_some());
         let old: Vec<usize> = old.iter().filter_map(|point| self.trial_of(point)).collect();
         let trained = self.train(&old, steps, 0, limit)?;
-        let new = self.accepted(new);
+        let new = self.accepted(new, steps, limit);
         Ok(trained + self.train_new(new, steps, limit)?)
     }
 
@@ -185,7 +187,7 @@ impl<'r, 'c, 's, 'e> Search<'r, 'c, 's, 'e> {
     }
 
     /// How many of some networks, from the first on, can be trained inside a limit.
-    fn affordable<'n>(
+    pub(super) fn affordable<'n>(
         &self,
         networks: impl Iterator<Item = &'n Architecture>,
         steps: u64,
