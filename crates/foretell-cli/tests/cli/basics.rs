@@ -59,7 +59,7 @@ fn without_arguments_the_help_shows_examples() {
 fn every_space_is_listed_and_its_file_read_back() {
     let folder = Folder::new();
     let spaces = lines(&folder.ok("spaces --json"));
-    assert_eq!(spaces.len(), 17);
+    assert_eq!(spaces.len(), foretell::space::PRESETS.len());
     for space in &spaces {
         let name = space["space"].as_str().unwrap();
         let text = folder.ok(&format!("spaces {name} --toml"));
